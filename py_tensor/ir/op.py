@@ -134,7 +134,6 @@ class Elementwise(Op):
         return _in_dtype(run, self.numpy(run.np, *operands), node)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cast(Op):
     """Conversion to the dtype in `attrs`; codegen has one function for each pair of types."""
 
@@ -149,7 +148,6 @@ class Cast(Op):
         return arrays.cast(run.np, operands[0], node.meta.dtype)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Folding(Op):
     """A fold over some axes, which are kept with length 1; the node's attributes are the axes."""
 
@@ -371,7 +369,6 @@ class Movement(Op):
         return arrays.moved(run.np, operands[0], _layout(self, node.attrs, operands[0].shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Broadcast(Movement):
     """An operand of a matrix product, with the axes of the whole contraction."""
 
@@ -380,7 +377,6 @@ class Broadcast(Movement):
         return arrays.broadcast_for_product(run.np, operands[0], layout)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reshape(Movement):
     """The same elements in the same order, in another shape."""
 
@@ -388,7 +384,6 @@ class Reshape(Movement):
         return operands[0].reshape(node.meta.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View(Movement):
     """A strided view; the attributes are (shape, strides, offset).
 
@@ -407,14 +402,12 @@ class View(Movement):
         return operands[0].reshape(-1)[offset : offset + 1].reshape(())  # the common case
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preview(Movement):
     """The printed elements of a large tensor."""
 
     previews: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(Op):
     """A 0-d constant; its value is the node's attributes."""
 
@@ -425,7 +418,6 @@ class Constant(Op):
         return run.np.array(node.attrs, dtype=node.meta.dtype.host)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Count(Op):
     """The row-major number of each element, as an integer."""
 
@@ -436,7 +428,6 @@ class Count(Op):
         return numbers.astype(node.meta.dtype.host).reshape(node.meta.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pad(Op):
     """(x, fill): x inside a window of the result, the constant `fill` outside.
 
@@ -462,7 +453,6 @@ class Pad(Op):
         return run.np.pad(operands[0], node.attrs, constant_values=operands[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Roll(Op):
     """A cyclic shift of x: along each axis `a`, element i is x's ``(i + attrs[a]) % n``."""
 
@@ -485,7 +475,6 @@ class Roll(Op):
         return run.np.roll(operands[0], tuple(-by for by in node.attrs), axes)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
     """Operands concatenated along the axis in `attrs`; several kernels write many operands."""
 
@@ -517,7 +506,6 @@ class Concat(Op):
         return run.np.concatenate(operands, axis=node.attrs)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assign(Op):
     """(x, value): x with `value` assigned to a view of it; attributes (shape, strides, offset).
 
@@ -550,7 +538,6 @@ class Assign(Op):
         return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.overwrite)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gather(Op):
     """(x, i1, ..., ik): the elements of `x` that the indices select along some axes.
 
@@ -581,7 +568,6 @@ class Gather(Op):
         return arrays.gathered(run, x, tuple(indices), *node.attrs)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scatter(Op):
     """(base, values, i1, ..., ik): `base` with values written at the indices.
 

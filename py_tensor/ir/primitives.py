@@ -93,6 +93,26 @@ def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.astype(x.dtype) if x.dtype.is_inexact else None,)
 
 
+def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
+    return g.real, -g.imag
+
+
+def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g.astype(x.dtype),)
+
+
+def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (_recorded(COMPLEX, g * 0, -g),)
+
+
+def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g.reshape(x.shape),)
+
+
+def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return _grad_broadcast(g, y, x, (x.shape, attrs))
+
+
 def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tuple[Any, ...]:
     before, shape = shapes
     lead = len(shape) - len(before)
@@ -149,6 +169,18 @@ def _grad_roll(g: Any, y: Any, x: Any, by: tuple[int, ...]) -> tuple[Any, ...]:
     return (type(g)(bind(ROLL, (g._node,), back)),)
 
 
+def _grad_product(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
+    return g * b, g * a
+
+
+def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g,)
+
+
+def _grad_sum(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
+    return (g.expand(x.shape),)
+
+
 def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
     *operands, axis = operands_and_axis
     start = 0
@@ -159,10 +191,6 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
         parts.append(g.crop(tuple(window)))
         start += x.shape[axis]
     return tuple(parts)
-
-
-def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g,)
 
 
 # The axes, the indices along them, and the position of their shape in the result.
@@ -256,13 +284,13 @@ CAST = Cast("astype", vjp=_grad_cast)
 # The attribute is the shape.
 RESHAPE = Reshape(
     "reshape",
-    vjp=lambda g, y, x, _: (g.reshape(x.shape),),
+    vjp=_grad_reshape,
     layout=lambda shape, source: layout.Layout.contiguous(shape),
     check=resolve_reshape,
 )
 EXPAND = Movement(
     "expand",
-    vjp=lambda g, y, x, attrs: _grad_broadcast(g, y, x, (x.shape, attrs)),
+    vjp=_grad_expand,
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
 )
@@ -300,7 +328,8 @@ COMPRESS = CpuOp(
     "compress",
     vjp=_grad_compress,
     result=lambda metas, count: ((count,), metas[1].dtype),
-    numpy=lambda np, given, count: given[1].take(np.flatnonzero(given[0])),  # faster than a mask
+    # Faster than a mask.
+    numpy=lambda np, operands, count: operands[1].take(np.flatnonzero(operands[0])),
 )
 
 # The scheduler knows some of these: it recognizes sums of products, and copies views into C order.
@@ -316,7 +345,7 @@ MUL = Elementwise(
     },
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
-    vjp=lambda g, y, a, b, _: (g * b, g * a),
+    vjp=_grad_product,
 )
 WHERE = Elementwise(
     "where",
@@ -335,7 +364,7 @@ COMPLEX = Elementwise(
     numpy=lambda np, x, y: _joined(np, x, y),
     accepts=dtypes.REAL_FLOATING,
     gives=dtypes.complex_of,
-    vjp=lambda g, y, a, b, _: (g.real, -g.imag),
+    vjp=_grad_complex,
 )
 REAL_PART = Elementwise(
     "real",
@@ -343,7 +372,7 @@ REAL_PART = Elementwise(
     numpy=lambda np, x: x.real,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=lambda g, y, x, _: (g.astype(x.dtype),),
+    vjp=_grad_real,
 )
 IMAG_PART = Elementwise(
     "imag",
@@ -351,7 +380,7 @@ IMAG_PART = Elementwise(
     numpy=lambda np, x: x.imag,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=lambda g, y, x, _: (_recorded(COMPLEX, g * 0, -g),),
+    vjp=_grad_imag,
 )
 # Keys of 64 bits that order complex numbers, for sort kernels.
 SORT_KEY = Elementwise(
@@ -387,15 +416,15 @@ SUM = Reduction(
     numpy=_numpy_sum,
     rounds=True,
     product=MUL,
-    vjp=lambda g, y, x, _: (g.expand(x.shape),),
+    vjp=_grad_sum,
 )
 
 
 def sum_all(node: Node) -> Node:
-    """Sum all elements of a node, which needs every element of the node."""
+    """Return the sum of a node, which needs all of its elements."""
     axes = tuple(range(len(node.meta.shape)))
     return bind(SUM, (node,), axes) if axes else node
 
 
 # `matmul` and `fused_multiply_add` apply this op to expanded operands.
-CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=MUL.vjp)
+CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

@@ -332,14 +332,7 @@ class Body:
         return [i for i in self.instructions if isinstance(i, Address)]
 
     def checks(self) -> list[Check]:
-        checks: list[Check] = []
-        for i in self.instructions:
-            match i:  # runs for every kernel; faster than `isinstance`
-                case Address():
-                    checks += i.checks
-                case _:
-                    pass
-        return checks
+        return [check for i in self.instructions if isinstance(i, Address) for check in i.checks]
 
 
 def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:

@@ -79,7 +79,7 @@ def schedule(
     With `constants_differ`, constants that are equal in all iterations of a loop may differ next
     time.
     """
-    rules = Rules(budget, constants_differ=constants_differ)
+    rules: Rules = Rules(budget, constants_differ=constants_differ)
     while True:
         builder = Builder(program, rules)
         kernels = builder.build()
@@ -606,15 +606,11 @@ class Builder:
         candidates: list[int] = []
         for slot in sorted(reductions, key=lambda slot: (-d.depth[slot], slot)):
             if slot not in self.produced and slot not in self.rules.apart:
-                if self._is_used_by(slot, members):
+                if members.issuperset(d.consumers[slot]):
                     candidates.append(slot)
                 else:
                     self.notes.setdefault(slot, Reason.SEVERAL)
         return self._of_one_space(candidates, root) if candidates else []
-
-    def _is_used_by(self, slot: int, members: set[int]) -> bool:
-        """Return whether no other nodes use the node in `slot`."""
-        return all(c in members for c in self.decisions.consumers[slot])
 
     def spans(self, slot: int, root: int) -> bool:
         """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""

@@ -80,10 +80,9 @@ class IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """An axis; its coordinate is the value of the node in `slot`, seen through `view`."""
+    """An axis; its coordinate is the value of the node in a slot, seen through a view: `index`."""
 
-    slot: int
-    view: IndexMap
+    index: Key
     extent: int
 
 
@@ -338,7 +337,7 @@ class Evaluator:
         def make(values: list[int]) -> int:
             return self.body.add(Gather(slot, dtype, self._address(view, values)))
 
-        return [*map(_index, view.along)], make
+        return [a.index for a in view.along], make
 
     def _address(self, view: IndexMap, indices: list[int]) -> int:
         """Return the flat index, with the coordinates along some axes given by values."""
@@ -357,7 +356,7 @@ class Evaluator:
         dtype = node.meta.dtype
         if not view.along:
             return [], lambda values: self.body.add(Index(dtype, view.access))
-        return [*map(_index, view.along)], lambda values: self.body.add(
+        return [a.index for a in view.along], lambda values: self.body.add(
             Convert(dtype, self._address(view, values))
         )
 
@@ -429,7 +428,7 @@ class Evaluator:
         strides += tuple(units[a] for a in axes)
         offset = source.access.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
         indices = [(self.slots[index], view) for index in node.inputs[1:]]
-        along = tuple(Along(*key, shape[a]) for key, a in zip(indices, axes, strict=True))
+        along = tuple(Along(index, shape[a]) for index, a in zip(indices, axes, strict=True))
         ranges = view.ranges + tuple((0, a.extent) for a in along)
         inner = index_map(strides, offset, ranges, view.along + along, self.extents)
         if node in decisions.inline_gathers:
@@ -580,7 +579,7 @@ class Evaluator:
                 chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
             return chosen
 
-        return [*(_index(view.along[n]) for n in asked), *needs], make
+        return [*(view.along[n].index for n in asked), *needs], make
 
     def _mask(
         self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
@@ -596,11 +595,6 @@ class Evaluator:
             mask = self.body.add(Within(coordinate, low, high, mask))
         assert mask is not None
         return mask
-
-
-def _index(along: Along) -> Key:
-    """Return the key of the value that is the coordinate."""
-    return along.slot, along.view
 
 
 # The method that writes the ops of each class into a body.

@@ -12,11 +12,13 @@ slab lives as long as any result in it, so a single result keeps at most `MAX_PA
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
+from itertools import count
 
 from py_tensor.base.shapes import size_of
-from py_tensor.schedule.body import Body, Const, Gather, Load, copied
+from py_tensor.schedule.body import Body, copied
 from py_tensor.schedule.budget import Budget, Draft
 from py_tensor.schedule.kernel import Kernel, Output
 
@@ -98,19 +100,11 @@ def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
 
 def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
     """Return a key of what a kernel computes in any slots, and the buffers that it reads."""
-    numbers: dict[int, int] = {}  # slot -> number, in order of appearance
-    reads: dict[int, None] = {}
-    code: list[object] = []
-    for x in kernel.row.instructions:
-        if isinstance(x, Load | Gather | Const):
-            number = numbers.setdefault(x.slot, len(numbers))
-            code.append(replace(x, slot=number))
-            if not isinstance(x, Const):
-                reads[x.slot] = None
-        else:
-            code.append(x)
-    outputs = tuple(replace(output, slot=0) for output in kernel.outputs)
-    return (kernel.kept, tuple(code), outputs, slab), tuple(reads)
+    numbers = defaultdict[int, int](count().__next__)  # by slot, in order of appearance
+    numbered = kernel.with_slots(numbers.__getitem__)
+    assert numbered is not None
+    reads = kernel.reads()
+    return (numbered.structure(), slab), tuple(slot for slot in numbers if slot in reads)
 
 
 def _divided(run: list[_Member], budget: Budget) -> Iterator[list[_Member]]:
@@ -160,11 +154,11 @@ def _room(two: list[_Member], budget: Budget) -> int:
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
     most = min(MAX_PACK // (outputs if first.slab else 1), MAX_CODE // first.kernel.row.cost)
 
-    def fits(count: int) -> bool:
-        read = frozenset(range(shared + count * each + first.faults))
-        return budget.fits(Draft(around=read, outputs=1 if first.slab else count * outputs))
+    def fits(members: int) -> bool:
+        read = frozenset(range(shared + members * each + first.faults))
+        return budget.fits(Draft(around=read, outputs=1 if first.slab else members * outputs))
 
-    return next((count for count in range(most, 1, -1) if fits(count)), 1)
+    return next((members for members in range(most, 1, -1) if fits(members)), 1)
 
 
 def _is_alike(members: list[_Member]) -> bool:

@@ -111,14 +111,13 @@ class Repeated:
 
     def translate_notes(self, notes: Mapping[int, Reason]) -> Notes:
         """Return the reasons for the whole program; omitted iterations have those of kept ones."""
-        short, translated = self.short, Notes()
-        for slot, reason in notes.items():
-            translated[short.renumber(short.skipped)(slot)] = reason
-        middle = range(short.second, short.first + short.kept * short.period)
-        for slot in middle:
-            if slot in notes:
-                for iterations in range(short.skipped):
-                    translated.setdefault(short.renumber(iterations)(slot), notes[slot])
+        short = self.short
+        third, by = short.second + short.period, short.skipped * short.period
+        translated = Notes()
+        for slot in range(len(short.whole.nodes)):
+            kept = slot if slot < third else max(slot - by, third + (slot - third) % short.period)
+            if kept in notes:
+                translated[slot] = notes[kept]
         return translated
 
     def check_dependencies(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:

@@ -83,13 +83,13 @@ def recorded(choose: random.Random) -> tuple[Body, list[int]]:
     ]
     targets = [choose.randrange(len(states)) for _ in steps]
     older = list(states)
-    passes = choose.randint(2, 60)
-    for turn in range(passes):
+    iterations = choose.randint(2, 60)
+    for turn in range(iterations):
         own, before = list[int](), list(states)
         for n, ((op, a, b, kind), target) in enumerate(zip(steps, targets, strict=True)):
             pool = [*own, *states, *fixed, *(older if choose_far(steps) else [])]
             left, right = pool[a % len(pool)], pool[b % len(pool)]
-            if kind < 0.3:  # a different constant in each pass
+            if kind < 0.3:  # a different constant in each iteration
                 right = body.add(Const(100 + turn * len(steps) + n, float32))
             own.append(body.add(Apply(op, float32, (left, right))))
             if kind > 0.5:
@@ -126,7 +126,7 @@ def test_loops_compute_what_the_code_computes(block: int) -> None:
     assert rerolled >= 5
 
 
-def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
+def test_a_value_kept_of_an_earlier_iteration_ends_a_loop() -> None:
     body = Body()
     x = load(body, 0)
     values = [x]
@@ -139,7 +139,7 @@ def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
     assert not loops_in(body, [x, values[100]])
 
 
-def test_a_loop_may_look_two_passes_back() -> None:
+def test_a_loop_may_look_two_iterations_back() -> None:
     body = Body()
     x, y = load(body, 0), load(body, 1)
     for _ in range(100):
