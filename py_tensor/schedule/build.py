@@ -30,13 +30,7 @@ from py_tensor.ir.program import Program
 from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.evaluate import (
-    Evaluator,
-    IndexMap,
-    identity,
-    strides_over_result,
-    window_of,
-)
+from py_tensor.schedule.evaluate import Evaluator
 from py_tensor.schedule.kernel import (
     Accumulator,
     Contraction,
@@ -52,6 +46,7 @@ from py_tensor.schedule.kernel import (
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
 from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
+from py_tensor.schedule.views import IndexMap, identity, strides_over_result, window_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once

@@ -38,7 +38,7 @@ STEPS: list[Step] = [
 
 
 def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
-    """A random loop: its body, the values passed on between iterations, and those used afterwards."""
+    """A random loop: its body, the values carried between iterations, and those used later."""
     source = Random(seed)
     start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
     fixed, *states = (pt.tensor(x, device=place) for x in start)
@@ -89,7 +89,7 @@ class Shortening(simulate.Simulator):
 
 @pytest.mark.parametrize("part", range(8))
 def test_random_loops_compute_the_right_values(part: int, source: Random) -> None:
-    """Any values may be passed on between iterations, or used in each iteration or after the loop."""
+    """Any values may be carried between iterations, or used in each of them or after the loop."""
     for _ in range(25):
         seed = source.getrandbits(32)
         backend = Shortening()
