@@ -8,6 +8,7 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, replace
 from typing import cast
@@ -46,7 +47,7 @@ from py_tensor.schedule.kernel import (
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
 from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
-from py_tensor.schedule.views import IndexMap, identity, strides_over_result, window_of
+from py_tensor.schedule.views import identity, permuted, strides_over_result, window_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
@@ -301,16 +302,9 @@ class Builder:
         node = self.order[slot]
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
-    def fold(self, slot: int, node: Node) -> None:
-        """Build a kernel that folds; a short reduction becomes inline arithmetic."""
-        if node in self.decisions.unrolled:
-            self.inline(slot, node)
-        else:
-            self._reduce(slot, [slot])
-
     def inline(self, slot: int, node: Node) -> None:
-        """Build the kernel of an inline node, fused with reductions before it if possible."""
-        anchors = [] if slot in self.rules.apart else self._fusable_anchors(slot)
+        """Build the kernel of a reduction, or of an inline node and reductions before it."""
+        anchors = [slot] if self.decisions.is_reduction(node) else self._fusable_anchors(slot)
         if anchors:
             self._reduce(slot, anchors)
         else:
@@ -319,7 +313,6 @@ class Builder:
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
         row.demand(slot)
-        self._forget_produced(slot)
         for other in self._siblings(slot):
             if row.takes(other):
                 row.demand(other)
@@ -331,16 +324,13 @@ class Builder:
         d = self.decisions
         if root in self.rules.apart:
             return []
+        users: set[int] = set()
+        for inlined in d.needs[root].inlined:
+            # Later ones have a kernel: values are built from the last to the first.
+            earlier = bisect_left(self.users.get(inlined, ()), root)
+            users.update(self.users.get(inlined, ())[max(0, earlier - MAX_SIBLINGS) : earlier])
         kind = d.kernel_of(root)
-        users = {u for n in d.needs[root].inlined for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
-        return sorted(u for u in users - self.produced if d.kernel_of(u) == kind)
-
-    def _forget_produced(self, root: int) -> None:
-        """Remove values that kernels compute already from the latest users of inlined nodes."""
-        for inlined in self.decisions.needs[root].inlined:
-            users = self.users.get(inlined, [])
-            while users and users[-1] in self.produced:
-                users.pop()
+        return sorted(user for user in users - self.produced if d.kernel_of(user) == kind)
 
     def _space(self, node: Node) -> Shape:
         """Return the shape to iterate over: that of the operand where movement of the node begins.
@@ -480,13 +470,7 @@ class Builder:
         """Build a kernel with a stage along one axis that produces a value at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape
-        axes = [*(a for a in range(len(shape)) if a != axis), axis]
-        extents, units = tuple(shape[a] for a in axes), row_major(shape)
-        view = IndexMap(
-            canonical_strides(tuple(units[a] for a in axes), extents),
-            0,
-            tuple((0, n) for n in extents),
-        )
+        extents, view = permuted(shape, [*(a for a in range(len(shape)) if a != axis), axis])
         element = Evaluator(self, extents, root=None)
         value, dtype = element.value(self.slots[operand], view), operand.meta.dtype
         passed = stage(element.body, value, dtype)
@@ -536,17 +520,14 @@ class Builder:
             row.accumulated[anchor] = row.body.add(accumulated)
         row.inside = stage.bound()
         value = row.value(slot)
-        self.idle.update(
-            a
-            for a in anchors
-            if a not in row.used_accumulators and a not in self.stored and a != slot
-        )
-        outputs = [(a, row.accumulated[a]) for a in anchors if a in self.stored and a != slot]
+        inner = [anchor for anchor in anchors if anchor != slot]
+        self.idle |= set(inner) - row.used_accumulators - self.stored
+        outputs = [(anchor, row.accumulated[anchor]) for anchor in inner if anchor in self.stored]
         kernel = self._add(
             row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
         )
-        for anchor in anchors:
-            if anchor not in self.stored and anchor != slot:
+        for anchor in inner:
+            if anchor not in self.stored:
                 self.unstored[anchor] = kernel, row.accumulated[anchor]
 
     def _contraction(self, anchor: int) -> Contraction:
@@ -556,10 +537,7 @@ class Builder:
         return Contraction(a, b)
 
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> ReduceStage:
-        units = row_major(shape)
-        extents = tuple(shape[a] for a in axes)
-        strides = canonical_strides(tuple(units[a] for a in axes), extents)
-        view = IndexMap(strides, 0, tuple((0, n) for n in extents))
+        extents, view = permuted(shape, axes)
         element = Evaluator(self, extents, root=None)
         folds: list[Accumulator] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
@@ -577,6 +555,8 @@ class Builder:
 
     def _fusable_anchors(self, root: int) -> list[int]:
         """Return reductions over one space whose every consumer lies between them and `root`."""
+        if root in self.rules.apart:
+            return []
         d = self.decisions
         members, reductions = {root}, set[int]()
         stack = [root]
@@ -725,6 +705,5 @@ FAMILIES = [
     Family(Scatter, Builder.scatter),
     Family(Scan, Builder.scan),
     Family(Sort, Builder.sort),
-    Family(Folding, Builder.fold),
     Family(Op, Builder.inline),
 ]

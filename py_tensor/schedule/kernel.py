@@ -84,7 +84,9 @@ class Stage:
 
     def structure(self) -> tuple[object, ...]:
         """Return a key that is equal for equal stages: all fields, with bodies as instructions."""
-        return _key_of(self)
+        names: tuple[str, ...] = cast("Any", self).__match_args__
+        fields = (getattr(self, name) for name in names)
+        return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
 
     def loads(self) -> list[Load]:
         """Return the loads of the stage outside its bodies."""
@@ -405,7 +407,18 @@ class Kernel:
 
     def structure(self) -> tuple[object, ...]:
         """Return a key that is equal for equal kernels."""
-        return _key_of(self)
+        return (
+            self.kept,
+            self.reduced,
+            tuple(stage.structure() for stage in self.stages),
+            tuple(self.row.instructions),
+            self.outputs,
+            self.label,
+            tuple(self.spread.instructions),
+            self.spread_outputs,
+            self.slab,
+            self.in_place_target,
+        )
 
     def operations(self) -> int:
         """Return the number of elementwise ops and folding steps over all points."""
@@ -464,18 +477,6 @@ class Kernel:
             around.add(self.in_place_target.slot)
         words = 0 if self.revisits else self.accumulated_words
         return Draft(inside, around, outputs, words, work)
-
-
-def _key_of(described: Kernel | Stage) -> tuple[object, ...]:
-    """Return the type and all fields of a dataclass, with bodies as their instructions."""
-    key: list[object] = [type(described)]
-    names: tuple[str, ...] = cast("Any", described).__match_args__
-    for name in names:
-        value = getattr(described, name)
-        if name == "stages":
-            value = tuple(map(_key_of, value))
-        key.append(tuple(value.instructions) if isinstance(value, Body) else value)
-    return tuple(key)
 
 
 def bound(body: Body) -> set[int]:

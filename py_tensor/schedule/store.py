@@ -591,15 +591,17 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     counted = d.in_first.get(slot, slot)
     if node.op.variadic and len(node.inputs) > 2:
         d.wide_selects.add(counted)
-    return needs.joined(Needs(inlined=frozenset((counted,))))
+    return Needs(needs.sources, needs.inlined | {counted})
 
 
 def _needs_of_operands(d: Decisions, node: Node) -> Needs:
     """Return what a kernel needs to compute the operands of a node."""
-    needs = Needs(frozenset((FAULTS,)) if node.op.notes_faults(node) else frozenset())
+    sources = frozenset((FAULTS,)) if node.op.notes_faults(node) else frozenset[int]()
+    inlined = frozenset[int]()
     for operand in d.operands(node):
-        needs = needs.joined(d.needs_of(d.slots[operand]))
-    return needs
+        needs = d.needs_of(d.slots[operand])
+        sources, inlined = sources | needs.sources, inlined | needs.inlined
+    return Needs(sources, inlined)
 
 
 def _largest_operand(d: Decisions, node: Node) -> int | None:
@@ -739,12 +741,11 @@ def _cut_loops(d: Decisions, program: Program) -> None:
     factors = {operand.slot for pair in d.contractions.values() for operand in pair}
     ends = (d.stored - program.outputs) | d.spilled | (factors & d.stored)
     # A kernel that folds costly elements of several iterations would be too long.
-    ends |= {
-        slot for slot, node in enumerate(d.order) if d.is_reduction(node) and _is_long(d, slot)
-    }
-    boundaries, rerolled = cuts(
-        program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rules.rerolls else _never
-    )
+    reductions = [slot for slot, node in enumerate(d.order) if d.is_reduction(node)]
+    most = MAX_RECOMPUTED_COST
+    ends |= {slot for slot in reductions if d.cost(slot, most) > most}
+    can_reroll = rerolls if d.rules.rerolls else lambda node: False
+    boundaries, rerolled = cuts(program, last_use, d.stored, ends, MAX_BODY, can_reroll)
     d.rerolled.extend(rerolled)
     for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):
@@ -761,15 +762,6 @@ def _cut_loops(d: Decisions, program: Program) -> None:
         crosses = last_use[slot] >= 0 and d.segment[last_use[slot]] != d.segment[slot]
         if crosses and d.is_inline(below) and below.meta.nbytes <= d.rules.budget.max_bytes:
             _store(d, d.slots[below], Reason.LOOP)
-
-
-def _is_long(d: Decisions, slot: int) -> bool:
-    """Return whether an element to be folded is costly."""
-    return d.cost(slot, MAX_RECOMPUTED_COST) > MAX_RECOMPUTED_COST
-
-
-def _never(node: Node) -> bool:
-    return False
 
 
 def _equal_constants(d: Decisions) -> None:

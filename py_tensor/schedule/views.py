@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from py_tensor.base.layout import Layout, Range, canonical_strides, coordinates
@@ -91,11 +92,17 @@ def index_map(
     return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along))
 
 
+def permuted(shape: Shape, axes: Sequence[int]) -> tuple[Shape, IndexMap]:
+    """Return the extents of a space over the axes in this order, and its view of a node."""
+    units = row_major(shape)
+    extents = tuple(shape[a] for a in axes)
+    strides = canonical_strides(tuple(units[a] for a in axes), extents)
+    return extents, IndexMap(strides, 0, tuple((0, n) for n in extents))
+
+
 def identity(extents: Shape) -> IndexMap:
     """Return the flat index of the space itself."""
-    return IndexMap(
-        canonical_strides(row_major(extents), extents), 0, tuple((0, n) for n in extents)
-    )
+    return permuted(extents, range(len(extents)))[1]
 
 
 def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
