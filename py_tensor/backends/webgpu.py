@@ -313,8 +313,8 @@ class WebGPU(Connection):
     def _plan(self, program: graph.Program) -> Plan:
         key = program.key
         plan = self._plans.get(key)
-        varies = plan is not None and not plan.holds(program.nodes)
-        if varies:
+        constants_differ = plan is not None and not plan.holds(program.nodes)
+        if constants_differ:
             key = (*key, VARIES)
             plan = self._plans.get(key)
         if plan is None:
@@ -323,7 +323,9 @@ class WebGPU(Connection):
             self.planned += 1
             before = self.phases.enter("planning")
             try:
-                plan = self._plans[key] = self.plan_for(self.profile, program, varies=varies)
+                plan = self._plans[key] = self.plan_for(
+                    self.profile, program, constants_differ=constants_differ
+                )
                 plan.last_iteration = last_iteration(program)
             finally:
                 self.phases.enter(before)
@@ -335,10 +337,10 @@ class WebGPU(Connection):
         return plan
 
     def plan_for(
-        self, profile: AdapterProfile, program: graph.Program, *, varies: bool = False
+        self, profile: AdapterProfile, program: graph.Program, *, constants_differ: bool = False
     ) -> Plan:
         """Make a plan for a program with the choices of `profile`; see `schedules`."""
-        for candidate in self._schedules(program, varies=varies):
+        for candidate in self._schedules(profile, program, constants_differ=constants_differ):
             plan = self._plan_of(profile, program, candidate)
             if plan is not None:
                 return plan
@@ -346,13 +348,14 @@ class WebGPU(Connection):
 
     def kernels_of(self, program: graph.Program) -> tuple[list[Kernel], Notes]:
         """Return the kernels that compute a program, in order, and why values are stored."""
-        candidate = next(self._schedules(program))
+        candidate = next(self._schedules(self.profile, program))
         return candidate.all_kernels(), candidate.all_notes()
 
-    def _schedules(self, program: graph.Program, *, varies: bool = False) -> Iterator[Schedule]:
-        profile = self.profile
-        budget = Budget(profile.max_buffers)
-        return schedules(program, budget, self.max_bytes, fits(profile), varies=varies)
+    def _schedules(
+        self, profile: AdapterProfile, program: graph.Program, *, constants_differ: bool = False
+    ) -> Iterator[Schedule]:
+        budget = Budget(profile.max_buffers, self.max_bytes)
+        return schedules(program, budget, fits(profile), constants_differ=constants_differ)
 
     def has_planned(self, program: graph.Program) -> bool:
         """Return whether the plan of a program is known."""

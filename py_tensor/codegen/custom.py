@@ -13,7 +13,7 @@ from py_tensor.codegen.map import copying, lower_map
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Const
-from py_tensor.schedule.kernel import Kernel, Pass
+from py_tensor.schedule.kernel import Kernel, Stage
 
 COST = 64  # assumed instructions of an invocation
 
@@ -29,7 +29,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomPass(Pass):
+class CustomPass(Stage):
     """A user-defined pass.
 
     Attributes

@@ -20,6 +20,7 @@ from py_tensor.schedule.body import (
     NOWHERE,
     Access,
     Accumulated,
+    Address,
     Apply,
     Body,
     Const,
@@ -29,13 +30,12 @@ from py_tensor.schedule.body import (
     Instruction,
     Load,
     Mask,
-    Place,
     Select,
     Within,
 )
 from py_tensor.schedule.branches import arms_of
 from py_tensor.schedule.kernel import FAULTS, Output
-from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
+from py_tensor.schedule.reroll import Before, Current, Loop, Operand, Outside, Varying, loops_in
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
 # Strides of an access -> its strides over the dimensions that a kernel iterates over.
@@ -186,7 +186,7 @@ class BodyCode:
 
     def inputs(self) -> list[tuple[int, Instruction]]:
         """Return the values, with their instructions, that are arguments of the function."""
-        argument = Load | Place | Index | Mask | Accumulated
+        argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
     def binding(self, load: Load | Gather) -> int:
@@ -201,7 +201,7 @@ class BodyCode:
         ``v{n}``.
         """
         arguments = [
-            f"from{n}: u32" if isinstance(i, Place) else f"v{n}: {i.dtype.wgsl}"
+            f"from{n}: u32" if isinstance(i, Address) else f"v{n}: {i.dtype.wgsl}"
             for n, i in self.inputs()
         ]
         lines: list[str] = []
@@ -229,7 +229,7 @@ class BodyCode:
         i = self.body.instructions[n]
         if isinstance(i, Load | Index | Mask | Accumulated):
             return []
-        if isinstance(i, Place):
+        if isinstance(i, Address):
             return self._place(i, n)
         sides = [blocks.get((n, inside), ()) for inside in (True, False)]
         if not isinstance(i, Select) or not any(sides):
@@ -250,7 +250,7 @@ class BodyCode:
             return set()
         instructions = self.body.instructions
         computed = {n for loop in loops for row in loop.iterations for n in row}
-        asked = {*results, *(v for loop in loops for v in loop.given())}
+        asked = {*results, *(v for loop in loops for v in loop.outside())}
         for n, i in enumerate(instructions):
             if n not in computed:
                 asked.update(i.operands)
@@ -265,21 +265,21 @@ class BodyCode:
 
         def name(operand: Operand) -> str:
             match operand:
-                case Given():
+                case Outside():
                     return f"v{operand.value}"
-                case Own():
-                    return f"v{first[operand.place]}"
+                case Current():
+                    return f"v{first[operand.position]}"
                 case Before():
-                    return f"v{first[operand.place]}_{operand.back}"
+                    return f"v{first[operand.position]}_{operand.back}"
                 case Varying():
                     return f"constant{operand.number}"
 
-        nearer = [Before(x.place, back) for x in loop.used for back in range(1, x.back)]
+        nearer = [Before(x.position, back) for x in loop.used for back in range(1, x.back)]
         kept = dict.fromkeys([*loop.initial, *loop.used, *nearer])
         lines: list[str] = []
         for x in kept:
             initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
-            lines.append(f"var {name(x)}: {self.body.dtype(first[x.place]).wgsl}{initial};")
+            lines.append(f"var {name(x)}: {self.body.dtype(first[x.position]).wgsl}{initial};")
         lines.append(f"let turns_{first[0]} = {self.params.add(len(loop.iterations))};")
         lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
         constants = [self.body.instructions[n] for row in loop.constants for n in row]
@@ -295,15 +295,15 @@ class BodyCode:
             text = self._text(self.body.instructions[n], [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
         for x in sorted(kept, key=lambda x: -x.back):  # older values first
-            newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
+            newer = Before(x.position, x.back - 1) if x.back > 1 else Current(x.position)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
         return [
             *lines,
-            *(f"let v{loop.iterations[-x.back][x.place]} = {name(x)};" for x in loop.used),
+            *(f"let v{loop.iterations[-x.back][x.position]} = {name(x)};" for x in loop.used),
         ]
 
-    def _place(self, address: Place, n: int) -> list[str]:
+    def _place(self, address: Address, n: int) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
@@ -403,7 +403,7 @@ class BodyCode:
                     texts = self._load(space, i, f"{prefix}{n}", result)
                 case Index():
                     texts = self._index(space, i, f"{prefix}{n}", result)
-                case Place():
+                case Address():
                     start = Index(uint32, i.access)
                     texts = self._index(space, start, f"{prefix}{n}", result)
                 case Mask():

@@ -23,7 +23,7 @@ from py_tensor.codegen.map import copying, lower_map
 from py_tensor.codegen.numbers import number_functions
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.writer import Context, Writer, stage_of
-from py_tensor.schedule.kernel import Kernel, Pass
+from py_tensor.schedule.kernel import Kernel, Stage
 
 TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right-hand sides of a triangular system that a workgroup solves
@@ -34,7 +34,7 @@ TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup mem
 
 
 @dataclass(frozen=True, slots=True)
-class Factorization(Pass):
+class Factorization(Stage):
     """A decomposition of a batch of matrices.
 
     Attributes

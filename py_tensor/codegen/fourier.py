@@ -27,7 +27,7 @@ from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import dimensions
 from py_tensor.codegen.writer import Context, Writer, indent, stage_of
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import BodyPass, Kernel
+from py_tensor.schedule.kernel import BodyStage, Kernel
 
 MAX_PRIME = 13  # the largest prime factor of a length
 MAX_INVOCATIONS = 256  # per workgroup
@@ -37,7 +37,7 @@ COST = 40  # instructions per element and stage
 
 
 @dataclass(frozen=True, slots=True)
-class Transformed(BodyPass):
+class Transformed(BodyStage):
     """A stage that transforms along the reduced dimension into accumulator 0 of the spread body.
 
     Attributes

@@ -27,7 +27,7 @@ from py_tensor.codegen.numbers import number_functions
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Access, Body, Index
-from py_tensor.schedule.kernel import Kernel, Output, Pass
+from py_tensor.schedule.kernel import Kernel, Output, Stage
 
 SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix; two fit in 16 KiB
 MIN_SIDE = 8
@@ -38,7 +38,7 @@ ROUND = 6  # position in params of the number of the round, which that of the sw
 
 
 @dataclass(frozen=True, slots=True)
-class Rotated(Pass):
+class Rotated(Stage):
     """Matrices whose columns are rotated.
 
     Attributes

@@ -22,13 +22,13 @@ from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
 from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.ir.primitives import MUL, SUM
-from py_tensor.schedule.body import Apply, Body, Check, Place
+from py_tensor.schedule.body import Address, Apply, Body, Check
 from py_tensor.schedule.kernel import (
     FAULTS,
+    Accumulator,
     Contraction,
-    Fold,
     Kernel,
-    Pass,
+    ReduceStage,
     Scanned,
     Scattered,
     Sorted,
@@ -112,8 +112,8 @@ def _lowered(kernel: Kernel, last: Mapping[int, int], context: Context) -> Lower
     dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
     slab: tuple[int, ...] = ()
-    if kernel.over is not None:
-        (output,), whole = kernel.outputs, kernel.over
+    if kernel.in_place_target is not None:
+        (output,), whole = kernel.outputs, kernel.in_place_target
         if whole.slot in last:
             replaced[output.slot] = whole.slot
         else:
@@ -167,7 +167,7 @@ def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
         return Body(
             [
                 replace(x, words=tuple(numbers[check] for check in x.checks))
-                if isinstance(x, Place)
+                if isinstance(x, Address)
                 else x
                 for x in source.instructions
             ]
@@ -201,7 +201,7 @@ class Family:
     over: Callable[[Kernel, Mapping[int, int], Context], Over] | None = None
 
 
-def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
+def begins(kind: type[Stage]) -> Callable[[Kernel], bool]:
     """Return a predicate for kernels: whether the first stage is a pass of this kind."""
     return lambda kernel: bool(kernel.stages) and isinstance(kernel.stages[0], kind)
 
@@ -228,7 +228,7 @@ FAMILIES = [
     Family(begins(Sorted), lower_sort),
     Family(begins(Scattered), lower_scatter, scattering_over),
     Family(lambda kernel: kernel.revisits, lower_rows),
-    Family(begins(Stage), lower_reduce),
+    Family(begins(ReduceStage), lower_reduce),
 ]
 
 
@@ -238,5 +238,5 @@ def _as_reduction(kernel: Kernel) -> Kernel:
     element = Body()
     a, b = element.add(contraction.a), element.add(contraction.b)
     dtype = contraction.a.dtype
-    fold = Fold(SUM, element.add(Apply(MUL, dtype, (a, b))), dtype)
-    return replace(kernel, stages=(Stage(element, (fold,)),))
+    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, (a, b))), dtype)
+    return replace(kernel, stages=(ReduceStage(element, (fold,)),))

@@ -22,7 +22,7 @@ from py_tensor.codegen.reduce_wgsl import ReduceWriter
 from py_tensor.codegen.walk import Dimensions, Padded, Walk
 from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.schedule.body import Access, Body, Load
-from py_tensor.schedule.kernel import Fold, Kernel, Output, Stage
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy
@@ -33,7 +33,7 @@ MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
-    stage = stage_of(kernel, Stage)
+    stage = stage_of(kernel, ReduceStage)
     longest = max(kernel.reduced, default=0)
     if longest > MAX_REDUCED:
         return _fold_sections(kernel, stage, kernel.reduced.index(longest), context)
@@ -49,7 +49,9 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [*_fold(first, stage, context), second]
 
 
-def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) -> list[Dispatch]:
+def _fold_sections(
+    kernel: Kernel, stage: ReduceStage, axis: int, context: Context
+) -> list[Dispatch]:
     """Fold a reduced axis that is too long for one pass in sections, then fold their results."""
     extent, dim = kernel.reduced[axis], len(kernel.kept) + axis
     starts = range(0, extent, MAX_REDUCED)
@@ -84,7 +86,7 @@ def _partial(
     return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
 
 
-def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
+def _fold(kernel: Kernel, stage: ReduceStage, context: Context) -> list[Dispatch]:
     """Return one pass over the space, or two if slicing the rows is worthwhile."""
     walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
@@ -94,7 +96,7 @@ def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
 
 
 def _fold_slices(
-    kernel: Kernel, walk: Walk, stage: Stage, context: Context
+    kernel: Kernel, walk: Walk, stage: ReduceStage, context: Context
 ) -> tuple[Dispatch, list[Load]]:
     """Return the fold of every slice, and loads of its accumulators over (kept..., slice)."""
     size = size_of(kernel.kept)
@@ -102,7 +104,7 @@ def _fold_slices(
     slot = context.temporary(nbytes)
     strides = (*walk.dims.flat_strides(kernel.kept), size)
     accesses: list[Access] = []
-    for dtype in (dtype for fold in kernel.folds() for dtype in fold.parts):
+    for dtype in (dtype for fold in kernel.accumulators() for dtype in fold.components):
         apart, first = tuple(dtype.words * s for s in strides), len(accesses) * walk.slices * size
         accesses += [Access(apart, first + word) for word in range(dtype.words)]
     if stage.element.cost > COSTLY or any(o.dtype.is_wide for o in kernel.outputs[:1]):
@@ -145,13 +147,13 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     -------
     The dispatch, and a load of its results over the kept dimensions and the slices.
     """
-    stage = stage_of(kernel, Stage)
+    stage = stage_of(kernel, ReduceStage)
     profile = context.profile
     whole = arrange(kernel, [stage.element], profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = _lanes(profile, whole.rows, steps, apart=whole.lanes_apart)
     first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
-    (fold,) = stage.folded
+    (fold,) = stage.folds
     strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
     return first, Load(words[0].slot, fold.dtype, Access(strides, 0))
 
@@ -170,7 +172,7 @@ def _dispatch(
     If rows are sliced, `partial` is the buffer for the results of the slices.
     """
     writer = ReduceWriter(kernel, walk, element, context, partial, merges=merges)
-    folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
+    folding = replace(kernel, stages=(ReduceStage(element, tuple(kernel.accumulators())),))
     stored = 0
     if partial is not None:  # the row body and the outputs are those of the next pass
         folding = replace(folding, row=Body(), outputs=())
@@ -213,7 +215,7 @@ def arrange(
     longest = max(body.cost for body in bodies)
     vectors = vectors and longest <= COSTLY and not kernel.has_wide
     vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
-    width = _width(dims, bodies, kernel.folds()) if vectors else 1
+    width = _width(dims, bodies, kernel.accumulators()) if vectors else 1
     if width == 1:
         dims = replace(dims, by_rows=True)
         # With kept dimensions there are two kinds of programs with vectors, and only one with
@@ -242,7 +244,7 @@ def dimensions(
     kernel: Kernel, body: Body, profile: AdapterProfile, *, in_order: bool = False
 ) -> Dimensions:
     """Return the dimensions over which a body is computed one element at a time."""
-    whole = replace(kernel, stages=(Stage(body, ()),))
+    whole = replace(kernel, stages=(ReduceStage(body, ()),))
     return arrange(whole, [body], profile, vectors=False, in_order=in_order).dims
 
 
@@ -276,7 +278,7 @@ def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], li
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
     read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
-    read += [(size_of(extents), x) for body in bodies for x in body.places()]
+    read += [(size_of(extents), x) for body in bodies for x in body.addresses()]
     if not read or size_of(kernel.reduced) == 1:
         return True, kept_order, reduced_order
 
@@ -311,7 +313,7 @@ def _merge(
     )
 
 
-def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> int:
+def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Accumulator]) -> int:
     """Return the number of neighbours that an invocation loads at once.
 
     It is 4 only if every load is a vector or a single value for all. Mixing further modes would
@@ -320,7 +322,7 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
     modes = {mode_of(x, dims.space_strides, 4) for x in loads}
-    parts = sum(len(fold.op.parts) for fold in folds)
+    parts = sum(len(fold.op.components) for fold in folds)
     return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
 
 

@@ -21,7 +21,7 @@ from py_tensor.codegen.program import Params
 from py_tensor.codegen.walk import Walk
 from py_tensor.codegen.writer import Context, Writer, field_of, indent, returns
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import Fold, Kernel, Output
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output
 
 CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
 MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction
@@ -104,7 +104,7 @@ class StageWriter(SplitBody):
 
     Parameters
     ----------
-    folds : tuple of Fold
+    folds : tuple of Accumulator
         The folds of the stage.
     element : Body
         The body that it folds.
@@ -121,7 +121,7 @@ class StageWriter(SplitBody):
         self,
         writer: Writer,
         walk: Walk,
-        folds: tuple[Fold, ...],
+        folds: tuple[Accumulator, ...],
         element: Body,
         *,
         merges: bool = False,
@@ -156,7 +156,7 @@ class StageWriter(SplitBody):
         made: list[str] = []
         word = 0
         for fold in self.folds:
-            first, dtypes = len(fields), fold.parts
+            first, dtypes = len(fields), fold.components
             names = {"t": str(fold.dtype.wgsl)}
             for n in range(len(dtypes)):
                 names |= {f"a{n}": f"x.p{first + n}", f"b{n}": f"y.p{first + n}"}
@@ -174,7 +174,7 @@ class StageWriter(SplitBody):
             *self.functions(f"element{m}", made, acc),
         ]
 
-    def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
+    def _made(self, text: str, fold: Accumulator, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
@@ -252,8 +252,8 @@ class StageWriter(SplitBody):
     def result(self, number: int, lane: int) -> str:
         """Return the result of a fold of this stage, from its accumulator's parts."""
         fold = self.folds[number]
-        first = sum(len(earlier.op.parts) for earlier in self.folds[:number])
-        parts = len(fold.op.parts)
+        first = sum(len(earlier.op.components) for earlier in self.folds[:number])
+        parts = len(fold.op.components)
         return fold.op.result.format(
             **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(parts)}
         )
@@ -344,7 +344,7 @@ class ReduceWriter(Writer):
         self.walk = walk
         self.partial = partial
         self.merges = merges
-        self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
+        self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         self.constants["WORKGROUP"] = walk.workgroup
         dims = walk.dims
         bodies = [
@@ -358,7 +358,7 @@ class ReduceWriter(Writer):
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        self.stage = StageWriter(self, walk, tuple(kernel.folds()), element, merges=merges)
+        self.stage = StageWriter(self, walk, tuple(kernel.accumulators()), element, merges=merges)
 
     def regions(self) -> dict[str, str]:
         """Return the regions of the template; complete the bindings, the parameters and the code.

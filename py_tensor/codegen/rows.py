@@ -10,7 +10,7 @@ from py_tensor.codegen.reduce import arrange, is_by_rows
 from py_tensor.codegen.reduce_wgsl import SplitBody, StageWriter, finish, kept_space, reduced_space
 from py_tensor.codegen.walk import Walk
 from py_tensor.codegen.writer import Context, Writer, indent, returns
-from py_tensor.schedule.kernel import Kernel, Stage
+from py_tensor.schedule.kernel import Kernel, ReduceStage
 from py_tensor.schedule.row_fusion import Fits
 
 
@@ -50,10 +50,10 @@ class _Writer(Writer):
         self.bind_bodies([*bodies, (kernel.row, dims.kept_strides, 1)], outputs)
         self.stages: list[StageWriter] = []
         for number, stage in enumerate(kernel.stages):
-            assert isinstance(stage, Stage)
+            assert isinstance(stage, ReduceStage)
             element, mark = stage.element, str(number)
             self.stages.append(
-                StageWriter(self, walk, stage.folded, element, mark=mark, accumulated=_total)
+                StageWriter(self, walk, stage.folds, element, mark=mark, accumulated=_total)
             )
 
     def regions(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ from py_tensor.codegen.reduce_wgsl import CHAIN, SplitBody, kept_space, reduced_
 from py_tensor.codegen.walk import Walk
 from py_tensor.codegen.writer import Context, Writer, indent, stage_of
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Stage
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage, Scanned
 
 ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 
@@ -30,7 +30,7 @@ ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a scan: one, or those of all three passes over slices."""
     scanned = stage_of(kernel, Scanned)
-    stage = Stage(scanned.element, (scanned.fold,))
+    stage = ReduceStage(scanned.element, (scanned.fold,))
     walk = _arrange(kernel, stage, context.profile)
     if walk.slices == 1:
         return [_dispatch(kernel, scanned, walk, None, context)]
@@ -41,7 +41,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     over_slices = replace(
         kernel,
         reduced=(walk.slices,),
-        stages=(Scanned(Body.of([sums]), Fold(scanned.fold.op, 0, sums.dtype)),),
+        stages=(Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),),
         spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
     )
     return [
@@ -51,7 +51,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     ]
 
 
-def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
+def _arrange(kernel: Kernel, stage: ReduceStage, profile: AdapterProfile) -> Walk:
     """Return the walk of the last pass."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
     lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)

@@ -22,8 +22,8 @@ from py_tensor.codegen.reduce import dimensions
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.ir.primitives import SORT_KEY, SUM
-from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Load, Place
-from py_tensor.schedule.kernel import Fold, Kernel, Output, Pass, Scanned, Sorted
+from py_tensor.schedule.body import Access, Accumulated, Address, Apply, Body, Gather, Load
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output, Scanned, Sorted, Stage
 
 SHORT = 4  # elements per invocation where one workgroup sorts a row
 TILE = 8  # elements per invocation in a tile of a radix sort
@@ -63,7 +63,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     def taken(body: Body, source: int, dtype: DType, index: int, *, step: int = 1) -> int:
         """Return the element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
-        address = body.add(Place(rows, (index,), kernel.reduced, (step,), clips=True))
+        address = body.add(Address(rows, (index,), kernel.reduced, (step,), clips=True))
         return body.add(Gather(source, dtype, address))
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
@@ -94,7 +94,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [*dispatches, stored(last, replace(kernel.spread_outputs[0], value=ordered))]
 
 
-def row_kernel(stage: Pass, length: int, dtype: DType, target: int, label: str) -> Kernel:
+def row_kernel(stage: Stage, length: int, dtype: DType, target: int, label: str) -> Kernel:
     """Return the kernel of a pass along one row; it stores the result of the pass."""
     output = Output(target, 0, dtype, Access((1,), 0), whole=False)
     spread = Body.of([Accumulated(0, dtype)])
@@ -240,7 +240,7 @@ class _Radix:
         """Scan the counts; return the slot of the end of each run, over all rows."""
         element = Body.of([Load(counts, uint32, Access((1,), 0))])
         ends = self._temporary(self.runs)
-        scanned = Scanned(element, Fold(SUM, 0, uint32))
+        scanned = Scanned(element, Accumulator(SUM, 0, uint32))
         scan = row_kernel(scanned, self.runs, uint32, ends, self.kernel.label)
         self.dispatched += lower_scan(scan, self.context)
         return ends

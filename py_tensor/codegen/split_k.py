@@ -14,7 +14,7 @@ from py_tensor.codegen.reduce import merge
 from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.ir.primitives import SUM
 from py_tensor.schedule.body import Access, Accumulated, Body, Load
-from py_tensor.schedule.kernel import Contraction, Fold, Kernel, Output, Stage
+from py_tensor.schedule.kernel import Accumulator, Contraction, Kernel, Output, ReduceStage
 
 
 def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispatch]:
@@ -51,6 +51,6 @@ def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Ker
     row = Body.of([Accumulated(0, dtype)])
     first = Kernel(kept, kernel.reduced, (product,), row, (partial,), kernel.label)
     access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
-    added = Stage(Body(), (Fold(SUM, 0, dtype),))
+    added = ReduceStage(Body(), (Accumulator(SUM, 0, dtype),))
     second = Kernel(kernel.kept, (parts,), (added,), kernel.row, kernel.outputs, kernel.label)
     return first, second, Load(slot, uint32, access)

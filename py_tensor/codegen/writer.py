@@ -21,9 +21,9 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.schedule.body import Body, Check, Gather, Load
-from py_tensor.schedule.kernel import FAULTS, Kernel, Output, Pass
+from py_tensor.schedule.kernel import FAULTS, Kernel, Output, Stage
 
-Kind = TypeVar("Kind", bound=Pass)
+Kind = TypeVar("Kind", bound=Stage)
 
 
 @dataclass(slots=True)

@@ -261,7 +261,7 @@ class Op:
         Approximate number of arithmetic instructions per element: the cost of recomputing.
     inline : bool
         A value can be computed inside the kernel of its consumer.
-    folds : bool
+    is_reduction : bool
         A reduction, whose consumers may join its kernel; the op is a `Folding`.
     barrier : bool
         It ends a kernel in another way: its consumers only see its stored result.
@@ -280,7 +280,7 @@ class Op:
         It takes any number of operands, and `attrs` does not contain that number.
     previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
-    operands : int or None
+    arity : int or None
         The number of operands; None if it depends on the attributes or the operands.
     work_buffers : int
         Storage buffers that a dispatch binds besides operands, accumulators and results.
@@ -292,8 +292,9 @@ class Op:
     vjp: Derivative = field(kw_only=True)
     cost: int = field(default=1, kw_only=True)
 
+    arity: ClassVar[int | None] = 1
     inline: ClassVar[bool] = False
-    folds: ClassVar[bool] = False
+    is_reduction: ClassVar[bool] = False
     barrier: ClassVar[bool] = False
     reads_by_map: ClassVar[bool] = False
     shifts: ClassVar[bool] = False
@@ -307,7 +308,8 @@ class Op:
 
     @property
     def operands(self) -> int | None:
-        return 1
+        """The number of operands, for an op whose class does not determine it."""
+        return self.arity
 
     def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
         """Return the meta of the result; `bind` calls it once for operands of given metas.
@@ -358,11 +360,11 @@ class Op:
         """Return whether applying it to its own result returns the same result."""
         return False
 
-    def is_written_by_parts(self, node: Node) -> bool:
-        """Return whether several kernels each write a part of the node, which is then stored."""
+    def is_written_in_pieces(self, node: Node) -> bool:
+        """Return whether several kernels each write a piece of the node, which is then stored."""
         return False
 
-    def places(self, node: Node) -> int:
+    def reads_per_element(self, node: Node) -> int:
         """Return the number of elements of an operand that one element of the result uses."""
         return 1
 

@@ -134,7 +134,6 @@ class Elementwise(Op):
         return _in_dtype(run, self.numpy(run.np, *operands), node)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cast(Op):
     """Conversion to the dtype in `attrs`; codegen has one function for each pair of types."""
 
@@ -149,16 +148,10 @@ class Cast(Op):
         return arrays.cast(run.np, operands[0], node.meta.dtype)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Folding(Op):
     """A fold over some axes, which are kept with length 1; the node's attributes are the axes."""
 
-    folds: ClassVar[bool] = True
-
-    @property
-    def result_dtype(self) -> DType | None:
-        """The dtype of the result; None if it is that of the first operand."""
-        return None
+    is_reduction: ClassVar[bool] = True
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         first, second = metas[0], metas[-1]
@@ -173,7 +166,7 @@ class Folding(Op):
             raise ShapeError(
                 f"{self.name}: the index along axes {attrs} of {first.shape} does not fit int32"
             )
-        return shape, self.result_dtype or first.dtype
+        return shape, fold.gives or first.dtype
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
         """Return the reduction, and the op that first combines several operands, if any."""
@@ -196,19 +189,19 @@ class Reduction(Folding):
 
     Attributes
     ----------
-    parts : tuple of str
-        The WGSL type of each part of the accumulator: "T" is the operand's own type, "key" the type
-        of its order keys.
+    components : tuple of str
+        The WGSL type of each component of the accumulator: "T" is the operand's own type, "key" the
+        type of its order keys.
     identity : callable
-        DType of the operand -> the parts' start values, as Python scalars.
+        DType of the operand -> the components' start values, as Python scalars.
     element : mapping
-        WGSL type -> one expression per part: the accumulator of a single value ``{x}``, whose flat
-        index along the reduced axes is ``{i}``.
+        WGSL type -> one expression per component: the accumulator of a single value ``{x}``, whose
+        flat index along the reduced axes is ``{i}``.
     combine : mapping
-        WGSL type -> one expression per part, in terms of the parts ``{a0}``, ``{a1}`` of one
-        accumulator and ``{b0}``, ``{b1}`` of another.
+        WGSL type -> one expression per component, in terms of the components ``{a0}``, ``{a1}`` of
+        one accumulator and ``{b0}``, ``{b1}`` of another.
     result : str
-        The result in terms of the parts ``{a0}``, ``{a1}``.
+        The result in terms of the components ``{a0}``, ``{a1}``.
     indexed : bool
         Whether `element` uses ``{i}``.
     rounds : bool
@@ -223,7 +216,7 @@ class Reduction(Folding):
         The op whose results, folded, are a matrix product.
     """
 
-    parts: tuple[str, ...]
+    components: tuple[str, ...]
     identity: Callable[[Any], tuple[complex, ...]]
     element: Mapping[str, tuple[str, ...]]
     combine: Mapping[str, tuple[str, ...]]
@@ -236,10 +229,6 @@ class Reduction(Folding):
     product: Elementwise | None = None
 
     @property
-    def result_dtype(self) -> DType | None:
-        return self.gives
-
-    @property
     def pairwise(self) -> Elementwise | None:
         """The op that folds two values; None unless the accumulator is a value of their dtype."""
         return _pairwise(self)
@@ -248,9 +237,9 @@ class Reduction(Folding):
         return self, None
 
     def dtypes(self, dtype: DType) -> list[DType]:
-        """Return the dtypes of the parts of the accumulator, as `parts` names them."""
+        """Return the dtypes of the components, as `components` names them."""
         named = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
-        return [named[part] for part in self.parts]
+        return [named[name] for name in self.components]
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, operands[0], node.attrs), node)
@@ -263,9 +252,7 @@ class Contract(Folding):
     fold: Reduction
     product: Elementwise
 
-    @property
-    def operands(self) -> int:
-        return 2
+    arity: ClassVar[int | None] = 2
 
     def folding(self) -> tuple[Reduction, Elementwise]:
         return self.fold, self.product
@@ -286,7 +273,7 @@ class Scan(Op):
     Attributes
     ----------
     fold : Reduction
-        Its accumulator has one part, and its identity preserves every value, including -0.
+        Its accumulator has one component, and its identity preserves every value, including -0.
     numpy : callable
         ``numpy(np, array, axis)``
     """
@@ -382,7 +369,6 @@ class Movement(Op):
         return arrays.moved(run.np, operands[0], _layout(self, node.attrs, operands[0].shape))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Broadcast(Movement):
     """An operand of a matrix product, with the axes of the whole contraction."""
 
@@ -391,7 +377,6 @@ class Broadcast(Movement):
         return arrays.broadcast_for_product(run.np, operands[0], layout)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reshape(Movement):
     """The same elements in the same order, in another shape."""
 
@@ -399,7 +384,6 @@ class Reshape(Movement):
         return operands[0].reshape(node.meta.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View(Movement):
     """A strided view; the attributes are (shape, strides, offset).
 
@@ -418,14 +402,12 @@ class View(Movement):
         return operands[0].reshape(-1)[offset : offset + 1].reshape(())  # the common case
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preview(Movement):
     """The printed elements of a large tensor."""
 
     previews: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(Op):
     """A 0-d constant; its value is the node's attributes."""
 
@@ -436,7 +418,6 @@ class Constant(Op):
         return run.np.array(node.attrs, dtype=node.meta.dtype.host)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Count(Op):
     """The row-major number of each element, as an integer."""
 
@@ -447,19 +428,15 @@ class Count(Op):
         return numbers.astype(node.meta.dtype.host).reshape(node.meta.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pad(Op):
     """(x, fill): x inside a window of the result, the constant `fill` outside.
 
     The attributes are the widths before and after the window along each axis.
     """
 
+    arity: ClassVar[int | None] = 2
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> int:
-        return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         x, fill = metas
@@ -476,7 +453,6 @@ class Pad(Op):
         return run.np.pad(operands[0], node.attrs, constant_values=operands[1])
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Roll(Op):
     """A cyclic shift of x: along each axis `a`, element i is x's ``(i + attrs[a]) % n``."""
 
@@ -491,7 +467,7 @@ class Roll(Op):
             raise ShapeError(f"{self.name}: shifts {attrs} do not fit the shape {x.shape}")
         return x.shape, x.dtype
 
-    def places(self, node: Node) -> int:
+    def reads_per_element(self, node: Node) -> int:
         return 2 ** sum(map(bool, node.attrs))
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -499,19 +475,15 @@ class Roll(Op):
         return run.np.roll(operands[0], tuple(-by for by in node.attrs), axes)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
     """Operands concatenated along the axis in `attrs`; several kernels write many operands."""
 
+    arity: ClassVar[int | None] = None
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
 
-    @property
-    def operands(self) -> None:
-        return None
-
-    def is_written_by_parts(self, node: Node) -> bool:
+    def is_written_in_pieces(self, node: Node) -> bool:
         """Return True for many operands: one kernel would load from all of them at each element."""
         count = len(node.inputs)
         return count > (MAX_JOINED if node.meta.size <= MAX_CHOSEN else MAX_JOINED_LARGE)
@@ -534,13 +506,13 @@ class Concat(Op):
         return run.np.concatenate(operands, axis=node.attrs)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assign(Op):
     """(x, value): x with `value` assigned to a view of it; attributes (shape, strides, offset).
 
     No element occurs twice in the view. `value` has the view's shape, or is a constant.
     """
 
+    arity: ClassVar[int | None] = 2
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
 
@@ -549,10 +521,6 @@ class Assign(Op):
 
     def reads_whole(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[1:]
-
-    @property
-    def operands(self) -> int:
-        return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         whole, value = metas
@@ -570,7 +538,6 @@ class Assign(Op):
         return arrays.assigned(run.np, whole, value, Layout(*node.attrs), copy=not run.overwrite)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gather(Op):
     """(x, i1, ..., ik): the elements of `x` that the indices select along some axes.
 
@@ -580,11 +547,8 @@ class Gather(Op):
     `op` is "", all indices are known to be in range.
     """
 
+    arity: ClassVar[int | None] = None
     inline: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
@@ -604,7 +568,6 @@ class Gather(Op):
         return arrays.gathered(run, x, tuple(indices), *node.attrs)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scatter(Op):
     """(base, values, i1, ..., ik): `base` with values written at the indices.
 
@@ -614,14 +577,11 @@ class Scatter(Op):
     promises at most one value per element. Nothing is written out of range.
     """
 
+    arity: ClassVar[int | None] = None
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
     stored_because: ClassVar[Reason] = Reason.BASE
     work_buffers: ClassVar[int] = 3  # addresses, order and heads
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
@@ -664,11 +624,8 @@ class CpuOp(Op):
     result: Callable[[tuple[Meta, ...], Any], tuple[Shape, DType]] = field(kw_only=True)
     numpy: Callable[[Any, tuple[Array, ...], Any], Array] = field(kw_only=True)
 
+    arity: ClassVar[int | None] = None
     barrier: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         return self.result(metas, attrs)
@@ -692,7 +649,7 @@ def layout_of(node: Node) -> Layout:
 
 @cache
 def _pairwise(fold: Reduction) -> Elementwise | None:
-    if fold.parts != ("T",) or fold.element != {"*": ("{x}",)} or fold.result != "{a0}":
+    if fold.components != ("T",) or fold.element != {"*": ("{x}",)} or fold.result != "{a0}":
         return None
     texts = {
         kind: text.replace("{a0}", "{0}").replace("{b0}", "{1}")

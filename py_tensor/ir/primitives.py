@@ -328,7 +328,8 @@ COMPRESS = CpuOp(
     "compress",
     vjp=_grad_compress,
     result=lambda metas, count: ((count,), metas[1].dtype),
-    numpy=lambda np, given, count: given[1].take(np.flatnonzero(given[0])),  # faster than a mask
+    # Faster than a mask.
+    numpy=lambda np, operands, count: operands[1].take(np.flatnonzero(operands[0])),
 )
 
 # The scheduler knows some of these: it recognizes sums of products, and copies views into C order.
@@ -407,7 +408,7 @@ def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 SUM = Reduction(
     "sum",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (0,),
     element={"*": ("{x}",)},
     combine={"bool": ("{a0} || {b0}",), "64": ("add_64({a0}, {b0})",), "*": ("{a0} + {b0}",)},
@@ -419,8 +420,8 @@ SUM = Reduction(
 )
 
 
-def folded(node: Node) -> Node:
-    """Fold a node to one element, which needs every element of the node."""
+def sum_all(node: Node) -> Node:
+    """Return the sum of a node, which needs all of its elements."""
     axes = tuple(range(len(node.meta.shape)))
     return bind(SUM, (node,), axes) if axes else node
 

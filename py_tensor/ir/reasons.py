@@ -23,7 +23,7 @@ class Reason(Enum):
     SHARED = "several kernels use it, and reading it is cheaper than recomputing it"
     REPEATED = "it is broadcast, and would be recomputed for every copy"
     REREAD = "its elements are used several times, and would be recomputed for each use"
-    LOOP = "a loop is cut between two passes, and the next one uses it"
+    LOOP = "a loop is cut between two iterations, and the next one uses it"
     # Set by `schedule/build.py`.
     VIEW = "no strides describe the order in which it is used"
     OVERWRITES = "it is computed from elements that it overwrites"
@@ -34,7 +34,7 @@ class Reason(Enum):
     SHAPE = "the kernel that uses it runs over another shape"
     ROWS = "its rows are too long, too few or not contiguous, so one kernel would not save time"
     PRODUCT = "only values with the shape of its result can be fused into a matrix product"
-    PASSES = "a scan, a sort or a similar op runs in separate passes"
+    STAGES = "a scan, a sort or a similar op has dispatches of its own"
     ORDER = "another kernel has to run between this one and the one that uses it"
 
 

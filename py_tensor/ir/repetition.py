@@ -89,10 +89,7 @@ def _note(loops: list[Loop], first: int, end: int, period: int, least: int) -> N
         loops.append((first, end, period))
 
 
-def steps(operands: Sequence[Sequence[int]], end: int, period: int) -> list[int]:
-    """Return how far each operand of a loop moves in an iteration, in order."""
-    return [
-        x - y
-        for n in range(end - period, end)
-        for x, y in zip(operands[n], operands[n - period], strict=True)
-    ]
+def steps(operands: Sequence[Sequence[int]], end: int, period: int) -> list[list[int]]:
+    """Return how far the operands of each operation of a loop move in an iteration."""
+    pairs = zip(operands[end - period : end], operands[end - 2 * period :], strict=False)
+    return [[x - y for x, y in zip(row, before, strict=True)] for row, before in pairs]

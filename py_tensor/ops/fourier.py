@@ -21,7 +21,7 @@ from py_tensor.ops.record import build
 from py_tensor.schedule import build as kernels
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.build import Builder, Family
-from py_tensor.schedule.kernel import Pass
+from py_tensor.schedule.kernel import Stage
 from py_tensor.tensors.tensor import Tensor
 
 MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
@@ -62,7 +62,7 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     axis, is_inverse, scale = node.attrs
     inner = math.prod(node.meta.shape[axis + 1 :])
 
-    def stage(element: Body, value: int, dtype: DType) -> Pass:
+    def stage(element: Body, value: int, dtype: DType) -> Stage:
         return Transformed(element, value, inner, is_inverse, scale)
 
     builder.along(slot, node, stage)

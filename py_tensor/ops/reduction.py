@@ -140,7 +140,7 @@ def fold_by(
     combine = {kind: (text.format("{a0}", "{b0}", t="{t}"),) for kind, text in op.wgsl.items()}
     return Reduction(
         name,
-        parts=("T",),
+        components=("T",),
         identity=lambda dtype: (identity(dtype),),
         element={"*": ("{x}",)},
         combine=combine,
@@ -452,7 +452,7 @@ def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
 
     return replace(
         op,
-        parts=("i32",),
+        components=("i32",),
         identity=start,
         element={"f32": (f"{rank}({{x}})",)},
         combine={"f32": op.combine["*"]},
@@ -499,7 +499,7 @@ def _arg(name: str, key: str) -> Reduction:
     of_words = larger("less_uint64({a0}, {b0})", "all({a0} == {b0})")
     return Reduction(
         name,
-        parts=("key", "u32"),
+        components=("key", "u32"),
         identity=lambda dtype: (0, 2**32 - 1),
         element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
         combine={

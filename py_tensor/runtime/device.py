@@ -14,7 +14,7 @@ from weakref import WeakSet
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
 from py_tensor.ir.node import DROPPED, Device, Meta, Node
-from py_tensor.ir.primitives import folded
+from py_tensor.ir.primitives import sum_all
 from py_tensor.ir.recording import is_recording, may_overwrite
 from py_tensor.runtime.host import host
 from py_tensor.schedule.order import Request, bottom, computed_whole, make_request, topological
@@ -700,7 +700,7 @@ class LazyDevice(Device):
             nodes = [*nodes, *self._storable(list(self._pending))]
             wanted = make_request(nodes, limit)
             whole = computed_whole(wanted)
-            if rest := [folded(node) for node in checks if node not in whole]:
+            if rest := [sum_all(node) for node in checks if node not in whole]:
                 wanted = make_request([*nodes, *rest], limit)
                 whole.update(checks)
         wanted.checks = whole.intersection(checks)

@@ -1,7 +1,7 @@
 """Bodies: the straight-line code of a kernel for one point.
 
 A `Body` is evaluated at every point of a space. Instructions refer to earlier ones by number.
-Addresses are affine in the coordinates of the point, or computed from earlier values (`Place`).
+Addresses are affine in the coordinates of the point, or computed from earlier values (`Address`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Address:
     """The address ``access + sum(strides[j] * index[j])``, as uint32; indices are earlier values.
 
     A negative index counts from the end of its axis.
@@ -133,7 +133,7 @@ class Place:
     def operands(self) -> tuple[int, ...]:
         return self.indices if self.guard is None else (*self.indices, self.guard)
 
-    def renumbered(self, values: Mapping[int, int]) -> Place:
+    def renumbered(self, values: Mapping[int, int]) -> Address:
         guard = None if self.guard is None else values[self.guard]
         return replace(self, indices=tuple(values[i] for i in self.indices), guard=guard)
 
@@ -257,7 +257,7 @@ class Accumulated(Source):
     dtype: DType
 
 
-Addressed = Load | Index | Place  # instructions with an affine address
+Addressed = Load | Index | Address  # instructions with an affine address
 Instruction = Addressed | Gather | Mask | Within | Const | Apply | Convert | Select | Accumulated
 
 
@@ -328,18 +328,11 @@ class Body:
     def gathers(self) -> list[Gather]:
         return [i for i in self.instructions if isinstance(i, Gather)]
 
-    def places(self) -> list[Place]:
-        return [i for i in self.instructions if isinstance(i, Place)]
+    def addresses(self) -> list[Address]:
+        return [i for i in self.instructions if isinstance(i, Address)]
 
     def checks(self) -> list[Check]:
-        checks: list[Check] = []
-        for i in self.instructions:
-            match i:  # runs for every kernel; faster than `isinstance`
-                case Place():
-                    checks += i.checks
-                case _:
-                    pass
-        return checks
+        return [check for i in self.instructions if isinstance(i, Address) for check in i.checks]
 
 
 def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from py_tensor.base.shapes import Shape, size_of
-from py_tensor.schedule.body import Apply, Body, Gather, Mask, Place, Select, Source, Within
+from py_tensor.schedule.body import Address, Apply, Body, Gather, Mask, Select, Source, Within
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
 
     for n in range(len(instructions) - 1, -1, -1):
         i = instructions[n]
-        if isinstance(i, Source) or (isinstance(i, Place) and i.checks):
+        if isinstance(i, Source) or (isinstance(i, Address) and i.checks):
             arms[n] = None  # an argument, or an index that is always checked
         home = arms[n]
         depth = 1 if home is None else home.depth + 1
@@ -132,7 +132,7 @@ def _part(body: Body, mask: int | None, points: int) -> int:
     if not isinstance(condition, Within):
         return points
     address = body.instructions[condition.arg]
-    assert isinstance(address, Place)
+    assert isinstance(address, Address)
     extent = address.extents[0]
     left = points * (min(condition.high, extent) - condition.low) // extent
     return _part(body, condition.also, left)

@@ -53,9 +53,16 @@ class Draft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of a kernel."""
+    """The limits of a kernel.
+
+    Attributes
+    ----------
+    max_buffers, max_bytes : int
+        How many buffers it may bind, and the size limit of each.
+    """
 
     max_buffers: int
+    max_bytes: int = 2**62
 
     def excess(self, draft: Draft) -> Reason | None:
         """Return the limit that a kernel exceeds; None if it fits."""

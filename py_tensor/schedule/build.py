@@ -8,8 +8,9 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Set
+from dataclasses import dataclass, replace
 from typing import cast
 
 from py_tensor.base.dtypes import DType, uint32
@@ -30,19 +31,13 @@ from py_tensor.ir.program import Program
 from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.evaluate import (
-    Evaluator,
-    IndexMap,
-    identity,
-    is_window,
-    strides_over_result,
-)
+from py_tensor.schedule.evaluate import Evaluator
 from py_tensor.schedule.kernel import (
+    Accumulator,
     Contraction,
-    Fold,
     Kernel,
     Output,
-    Pass,
+    ReduceStage,
     Scanned,
     Scattered,
     Sorted,
@@ -51,16 +46,19 @@ from py_tensor.schedule.kernel import (
 )
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
-from py_tensor.schedule.store import Decisions, decide, is_flat, space_of
+from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
+from py_tensor.schedule.views import identity, permuted, strides_over_result, window_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
-MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
-MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
+MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one iteration of each loop
+MAX_WHOLE_TO_WINDOW = (
+    4  # size of a whole relative to a written window up to which one kernel covers both
+)
 
 
 def schedule(
-    program: Program, budget: Budget, max_bytes: int = 2**62, *, varies: bool = False
+    program: Program, budget: Budget, *, constants_differ: bool = False
 ) -> tuple[list[Kernel], Decisions, Notes]:
     """Return the kernels of a program in dependency order, the decisions, and the reasons.
 
@@ -74,71 +72,61 @@ def schedule(
     a time. If all kernels together do far more operations than the nodes themselves, the rules are
     applied again more strictly.
 
-    With `varies`, constants that are equal in all iterations of a loop may differ next time.
+    With `constants_differ`, constants that are equal in all iterations of a loop may differ next
+    time.
     """
-    apart: set[int] = set()
-    cut: dict[int, Reason] = {}
-    computes_once, stores_pieces, rerolls = False, False, True
+    rules: Rules = Rules(budget, constants_differ=constants_differ)
     while True:
-        builder = Builder(
-            program,
-            budget,
-            max_bytes,
-            frozenset(apart),
-            cut,
-            computes_once=computes_once,
-            stores_pieces=stores_pieces,
-            rerolls=rerolls,
-            varies=varies,
-        )
+        builder = Builder(program, rules)
         kernels = builder.build()
         loops = builder.decisions.rerolled
         if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
-            rerolls = False
+            rules = replace(rules, rerolls=False)
             continue
-        if not computes_once and _repeats_much(program.nodes, kernels):
-            computes_once, stores_pieces = stores_pieces, True
+        if not rules.computes_once and _repeats_much(program.nodes, kernels):
+            rules = replace(rules, computes_once=rules.stores_pieces, stores_pieces=True)
             continue
         ordered = in_order(kernels)
         cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
         stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
-        reasons = builder.decisions.reasons
         wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
             kernels = _without_idle_outputs(ordered, program.outputs)
-            return kernels, builder.decisions, builder.notes | reasons
-        known = len(apart) + len(cut)
+            return kernels, builder.decisions, builder.notes | builder.reasons
+        apart = rules.apart | builder.idle.union(*(kernel.writes() for kernel in stuck))
+        spilled = dict(rules.spilled)
         for kernel in wide:
-            counted = cut.keys() | builder.sources(kernel.writes())
-            uncounted = {s: reasons[s] for s in kernel.reads() & reasons.keys() - counted}
-            cut |= uncounted
-            apart |= set() if uncounted else kernel.writes()
-        apart |= builder.idle.union(*(kernel.writes() for kernel in stuck))
-        assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
+            uncounted = builder.uncounted_operands(kernel)
+            spilled |= uncounted
+            apart |= set[int]() if uncounted else kernel.writes()
+        stricter = replace(rules, spilled=spilled, apart=apart)
+        assert stricter != rules, f"a kernel exceeds {budget}"
+        rules = stricter
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
     """Return whether kernels do far more operations than computing each node once.
 
-    If a window is assigned in a pass over the whole, only the window counts, because `assign` has
+    If a window is assigned by a kernel over the whole, only the window counts, because `assign` has
     decided that this is worthwhile.
     """
     done = 0.0
     for kernel in kernels:
         node = order[_first_write(kernel)]
-        is_written = isinstance(node.op, Assign) and kernel.over is None
+        is_written = isinstance(node.op, Assign) and kernel.in_place_target is None
         share = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += share * kernel.operations()
     return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
 
 
 def _is_long(kernel: Kernel) -> bool:
-    """Return whether a body is too long because the passes of a loop could not be rerolled."""
-    results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
+    """Return whether a body is too long because the iterations of a loop could not be rerolled."""
     asked = [(kernel.row, [x.value for x in kernel.outputs])]
     asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
-    asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
+    folds = kernel.accumulators()
+    folded = {n for fold in folds for n in (fold.value, fold.index) if n is not None}
+    asked += [(body, folded) for stage in kernel.stages for body in stage.bodies()]
     return any(
         len(body.instructions) > MAX_WRITTEN and rerolled_length(body, results_asked) > MAX_WRITTEN
         for body, results_asked in asked
@@ -146,7 +134,7 @@ def _is_long(kernel: Kernel) -> bool:
 
 
 def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
-    """Return whether a pass of a loop other than the last stores something."""
+    """Return whether an iteration of a loop other than the last stores something."""
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
@@ -243,55 +231,38 @@ class Builder:
 
     Attributes
     ----------
-    order, slots, wanted, overwritable
-        See `Program`.
+    order, slots
+        The nodes of the program, and the position of each.
     decisions : Decisions
+    stored : set of int
+        The slots that get a buffer: those decided, and those that `need` adds.
+    reasons : dict
+        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
     kernels : list of Kernel
         The kernels made so far, in no particular order.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        budget: Budget,
-        max_bytes: int,
-        apart: frozenset[int],
-        cut: Mapping[int, Reason],
-        *,
-        computes_once: bool,
-        stores_pieces: bool,
-        rerolls: bool,
-        varies: bool,
-    ) -> None:
+    def __init__(self, program: Program, rules: Rules) -> None:
+        self.program = program
         self.order = program.nodes
         self.slots = program.slots
-        self.wanted = program.outputs
-        self.overwritable = program.overwritable
-        self.budget = budget
-        self.apart = apart  # slots that get their own kernels
-        self.decisions: Decisions = decide(
-            program,
-            budget,
-            cut,
-            max_bytes=max_bytes,
-            varies=varies,
-            computes_once=computes_once,
-            stores_pieces=stores_pieces,
-            rerolls=rerolls,
-        )
+        self.rules = rules
+        self.decisions: Decisions = decide(program, rules)
+        self.stored = set(self.decisions.stored)
+        self.reasons = dict(self.decisions.reasons)
         self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that does not use them
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
-        for slot in sorted(self.decisions.stored):
-            for inlined in self.decisions.inlined[slot]:
+        for slot in sorted(self.stored):
+            for inlined in self.decisions.needs[slot].inlined:
                 self.users.setdefault(inlined, []).append(slot)
         self.notes: Notes = {}  # for `pt.explain` alone
         self.kernels: list[Kernel] = []
 
     def build(self) -> list[Kernel]:
-        for slot in self.wanted:
+        for slot in self.program.outputs:
             self.need(slot)
         while self.needed:
             slot = -heapq.heappop(self.needed)
@@ -309,8 +280,8 @@ class Builder:
         if self.order[slot].storage is not None:
             return
         if reason is not None:
-            self.decisions.store(slot, reason)
-        self.decisions.stored.add(slot)
+            self.reasons.setdefault(slot, reason)
+        self.stored.add(slot)
         if slot in self.unstored:
             self._store_accumulated(slot)
         elif slot not in self.produced:
@@ -320,7 +291,7 @@ class Builder:
         """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
         draft = kernel.draft()
-        if self.budget.fits(draft._replace(outputs=draft.outputs + 1)):
+        if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
@@ -331,16 +302,9 @@ class Builder:
         node = self.order[slot]
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
-    def fold(self, slot: int, node: Node) -> None:
-        """Build a kernel that folds; a short reduction becomes inline arithmetic."""
-        if node in self.decisions.unrolled:
-            self.inline(slot, node)
-        else:
-            self._reduce(slot, [slot])
-
     def inline(self, slot: int, node: Node) -> None:
-        """Build the kernel of an inline node, fused with reductions before it if possible."""
-        anchors = [] if slot in self.apart else self._fusable_anchors(slot)
+        """Build the kernel of a reduction, or of an inline node and reductions before it."""
+        anchors = [slot] if self.decisions.is_reduction(node) else self._fusable_anchors(slot)
         if anchors:
             self._reduce(slot, anchors)
         else:
@@ -349,7 +313,6 @@ class Builder:
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
         row.demand(slot)
-        self._forget_produced(slot)
         for other in self._siblings(slot):
             if row.takes(other):
                 row.demand(other)
@@ -359,18 +322,15 @@ class Builder:
     def _siblings(self, root: int) -> list[int]:
         """Return other stored values that share inlined nodes with the kernel of `root`."""
         d = self.decisions
-        if root in self.apart:
+        if root in self.rules.apart:
             return []
+        users: set[int] = set()
+        for inlined in d.needs[root].inlined:
+            # Later ones have a kernel: values are built from the last to the first.
+            earlier = bisect_left(self.users.get(inlined, ()), root)
+            users.update(self.users.get(inlined, ())[max(0, earlier - MAX_SIBLINGS) : earlier])
         kind = d.kernel_of(root)
-        users = {u for n in d.inlined[root] for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
-        return sorted(u for u in users - self.produced if d.kernel_of(u) == kind)
-
-    def _forget_produced(self, root: int) -> None:
-        """Remove values that kernels compute already from the latest users of inlined nodes."""
-        for inlined in self.decisions.inlined[root]:
-            users = self.users.get(inlined, [])
-            while users and users[-1] in self.produced:
-                users.pop()
+        return sorted(user for user in users - self.produced if d.kernel_of(user) == kind)
 
     def _space(self, node: Node) -> Shape:
         """Return the shape to iterate over: that of the operand where movement of the node begins.
@@ -384,7 +344,7 @@ class Builder:
             if len(operands) != 1:
                 break
             node = operands[0]
-            if self.slots[node] in self.decisions.stored:
+            if self.slots[node] in self.stored:
                 break
         return node.meta.shape
 
@@ -394,7 +354,7 @@ class Builder:
         Several are used if there are many operands, or if a large result has costly operands. Each
         of them can load and store vectors.
         """
-        if not self.decisions.is_written_by_parts(node) and (
+        if not self.decisions.is_written_in_pieces(node) and (
             node.meta.size <= MAX_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
@@ -407,7 +367,7 @@ class Builder:
         for group in self._written_together(node):
             extents = (*shape[:axis], sum(x.meta.shape[axis] for x in group), *shape[axis + 1 :])
             row = Evaluator(self, extents, root=None)
-            value = row.part(slot, node, group)
+            value = row.concat_piece(slot, node, group)
             access = Access(canonical_strides(units, extents), start * units[axis])
             self._add(row, (), (), [(slot, value)], access)
             start += extents[axis]
@@ -418,45 +378,44 @@ class Builder:
         A kernel for several operands loads what all of them need at each element, so it must have
         few elements.
         """
-        d = self.decisions
         groups: list[list[Node]] = []
-        elements, read, inlined = 0, frozenset[int](), frozenset[int]()
+        elements, needs = 0, Needs()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
-            slot = self.slots[operand]
-            sources = self._sources(slot)
-            elements += operand.meta.size
-            read, inlined = read | sources, inlined | d.inlined[slot]
+            needs_of_operand = self._needs(self.slots[operand])
+            elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
             if (
                 not groups
                 or elements > MAX_CHOSEN
                 or len(groups[-1]) == MAX_JOINED
-                or not self.budget.fits(Draft(around=read, length=len(inlined) + 1))
+                or not self.rules.budget.fits(
+                    Draft(around=needs.sources, length=len(needs.inlined) + 1)
+                )
             ):
                 groups.append([])
-                elements = operand.meta.size
-                read, inlined = sources, d.inlined[slot]
+                elements, needs = operand.meta.size, needs_of_operand
             groups[-1].append(operand)
         return groups
 
     def assign(self, slot: int, node: Node) -> None:
-        """Assign a value to a part of another, in one pass over the whole or over the part only.
+        """Assign a value to a window of another, by a kernel over the whole or over the window.
 
-        One pass over the whole is used if the part is large, or if the whole must be copied anyway.
-        Otherwise a kernel writes only the part, into the buffer of the whole or into a copy of it.
+        A kernel over the whole is used if the window is large, or if the whole must be copied
+        anyway. Otherwise a kernel writes only the window, into the buffer of the whole or into a
+        copy of it.
         """
         whole, value = node.inputs
         layout = Layout(*node.attrs)
-        if is_window(layout, whole.meta.shape) and (
-            layout.size * MAX_WHOLE_TO_PART >= whole.meta.size or not self._is_overwritable(whole)
+        if window_of(layout, whole.meta.shape) is not None and (
+            layout.size * MAX_WHOLE_TO_WINDOW >= whole.meta.size or not self._is_overwritable(whole)
         ):
             written = self.slots[value]
             if (
-                layout.size * MAX_WHOLE_TO_PART < whole.meta.size
+                layout.size * MAX_WHOLE_TO_WINDOW < whole.meta.size
                 and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
-            ):  # otherwise the pass over the whole would compute it at every element
+            ):  # otherwise the kernel over the whole would compute it at every element
                 self.need(written, Reason.REPEATED)
             self._map(slot, node)
             return
@@ -477,25 +436,29 @@ class Builder:
         kernel = self._add(row, (), (), [(slot, number)], access)
         if not covers:
             self.need(base)
-            kernel.over = Whole(base, whole.meta.size)
+            kernel.in_place_target = Whole(base, whole.meta.size)
 
     def _is_overwritable(self, node: Node) -> bool:
         """Return whether the kernel that is the last to read a node may overwrite its elements."""
-        slot = self.slots[node]
-        return slot in self.overwritable if node.storage is not None else slot not in self.wanted
+        slot, program = self.slots[node], self.program
+        return (
+            slot in program.overwritable
+            if node.storage is not None
+            else slot not in program.outputs
+        )
 
     def scan(self, slot: int, node: Node) -> None:
         op = cast("Scan", node.op)
 
-        def stage(element: Body, value: int, dtype: DType) -> Pass:
-            return Scanned(element, Fold(op.fold, value, dtype))
+        def stage(element: Body, value: int, dtype: DType) -> Stage:
+            return Scanned(element, Accumulator(op.fold, value, dtype))
 
         self.along(slot, node, stage)
 
     def sort(self, slot: int, node: Node) -> None:
         op = cast("Sort", node.op)
 
-        def stage(element: Body, value: int, dtype: DType) -> Pass:
+        def stage(element: Body, value: int, dtype: DType) -> Stage:
             # The number of low bits in which keys can differ.
             bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
             bits = min(bits, 32)
@@ -503,17 +466,11 @@ class Builder:
 
         self.along(slot, node, stage)
 
-    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
+    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Stage]) -> None:
         """Build a kernel with a stage along one axis that produces a value at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape
-        axes = [*(a for a in range(len(shape)) if a != axis), axis]
-        extents, units = tuple(shape[a] for a in axes), row_major(shape)
-        view = IndexMap(
-            canonical_strides(tuple(units[a] for a in axes), extents),
-            0,
-            tuple((0, n) for n in extents),
-        )
+        extents, view = permuted(shape, [*(a for a in range(len(shape)) if a != axis), axis])
         element = Evaluator(self, extents, root=None)
         value, dtype = element.value(self.slots[operand], view), operand.meta.dtype
         passed = stage(element.body, value, dtype)
@@ -538,7 +495,7 @@ class Builder:
         steps = strides_over_result(units, axes, at, len(element.extents))
         access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
-        target = element.place(indices, access, shape, axes, along, op, whole, clips=False)
+        target = element.address_of(indices, access, shape, axes, along, op, whole, clips=False)
         stage = Scattered(
             element.body, target, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
         )
@@ -560,34 +517,29 @@ class Builder:
         for number, anchor in enumerate(anchors):
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
-            row.given[anchor] = row.body.add(accumulated)
+            row.accumulated[anchor] = row.body.add(accumulated)
         row.inside = stage.bound()
         value = row.value(slot)
-        stored = self.decisions.stored
-        self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
-        outputs = [(a, row.given[a]) for a in anchors if a in stored and a != slot]
+        inner = [anchor for anchor in anchors if anchor != slot]
+        self.idle |= set(inner) - row.used_accumulators - self.stored
+        outputs = [(anchor, row.accumulated[anchor]) for anchor in inner if anchor in self.stored]
         kernel = self._add(
             row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
         )
-        for anchor in anchors:
-            if anchor not in stored and anchor != slot:
-                self.unstored[anchor] = kernel, row.given[anchor]
+        for anchor in inner:
+            if anchor not in self.stored:
+                self.unstored[anchor] = kernel, row.accumulated[anchor]
 
     def _contraction(self, anchor: int) -> Contraction:
-        loads: list[Load] = []
-        for operand in self.decisions.contractions[anchor]:
-            self.need(operand.slot)
-            dtype = self.order[operand.slot].meta.dtype
-            loads.append(Load(operand.slot, dtype, Access(operand.strides, operand.offset)))
-        return Contraction(*loads)
+        a, b = self.decisions.contractions[anchor]
+        self.need(a.slot)
+        self.need(b.slot)
+        return Contraction(a, b)
 
-    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
-        units = row_major(shape)
-        extents = tuple(shape[a] for a in axes)
-        strides = canonical_strides(tuple(units[a] for a in axes), extents)
-        view = IndexMap(strides, 0, tuple((0, n) for n in extents))
+    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> ReduceStage:
+        extents, view = permuted(shape, axes)
         element = Evaluator(self, extents, root=None)
-        folds: list[Fold] = []
+        folds: list[Accumulator] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
         along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
         for anchor in anchors:
@@ -598,11 +550,13 @@ class Builder:
             if product is not None:
                 values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
-            folds.append(Fold(op, values[0], dtype, index))
-        return Stage(element.body, tuple(folds))
+            folds.append(Accumulator(op, values[0], dtype, index))
+        return ReduceStage(element.body, tuple(folds))
 
     def _fusable_anchors(self, root: int) -> list[int]:
         """Return reductions over one space whose every consumer lies between them and `root`."""
+        if root in self.rules.apart:
+            return []
         d = self.decisions
         members, reductions = {root}, set[int]()
         stack = [root]
@@ -615,7 +569,7 @@ class Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if d.is_folded(operand) and slot not in d.cut:
+                if d.is_reduction(operand) and slot not in d.spilled:
                     reductions.add(slot)
                 elif (
                     self.spans(slot, root)
@@ -626,28 +580,24 @@ class Builder:
                     stack.append(slot)
         candidates: list[int] = []
         for slot in sorted(reductions, key=lambda slot: (-d.depth[slot], slot)):
-            if slot not in self.produced and slot not in self.apart:
-                if self._is_used_by(slot, members):
+            if slot not in self.produced and slot not in self.rules.apart:
+                if members.issuperset(d.consumers[slot]):
                     candidates.append(slot)
                 else:
                     self.notes.setdefault(slot, Reason.SEVERAL)
         return self._of_one_space(candidates, root) if candidates else []
 
-    def _is_used_by(self, slot: int, members: set[int]) -> bool:
-        """Return whether no other nodes use the node in `slot`."""
-        return all(c in members for c in self.decisions.consumers[slot])
-
     def spans(self, slot: int, root: int) -> bool:
         """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
         d = self.decisions
-        if slot not in d.stored:
+        if slot not in self.stored:
             return True
         node = self.order[slot]
         return (
-            slot not in self.apart
-            and slot not in d.cut
+            slot not in self.rules.apart
+            and slot not in d.spilled
             and slot not in self.produced
-            and not d.is_written_by_parts(node)
+            and not d.is_written_in_pieces(node)
             and d.depth[slot] == d.depth[root]
         )
 
@@ -671,8 +621,8 @@ class Builder:
                 if factors is None
                 else [x.slot for x in factors]
             )
-            more = inside.union(*map(self._sources, read))
-            excess = self.budget.excess(self._draft(root, {*chosen, slot}, more))
+            more = inside.union(*(self._needs(x).sources for x in read))
+            excess = self.rules.budget.excess(self._draft(root, {*chosen, slot}, more))
             if excess is not None:
                 self.notes.setdefault(slot, excess)
                 continue
@@ -687,17 +637,21 @@ class Builder:
         d = self.decisions
         return Draft(
             inside=inside,
-            around=d.sources[root].difference(anchors),
-            outputs=1 + sum(a in d.stored for a in anchors if a != root),
+            around=d.needs[root].sources.difference(anchors),
+            outputs=1 + sum(a in self.stored for a in anchors if a != root),
             words=sum(d.words(self.order[a]) for a in anchors),
         )
 
-    def sources(self, slots: set[int]) -> set[int]:
-        """Return the buffers that were counted for the kernels of these nodes."""
-        return set[int]().union(*(self.decisions.sources[slot] for slot in slots))
+    def uncounted_operands(self, kernel: Kernel) -> dict[int, Reason]:
+        """Return what a kernel reads although the rules did not count it, and why it is stored."""
+        counted = set(self.rules.spilled).union(
+            *(self.decisions.needs[slot].sources for slot in kernel.writes())
+        )
+        return {s: self.reasons[s] for s in kernel.reads() & self.reasons.keys() - counted}
 
-    def _sources(self, slot: int) -> frozenset[int]:
-        return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]
+    def _needs(self, slot: int) -> Needs:
+        """Return what a kernel needs for the node in `slot`."""
+        return Needs(frozenset((slot,))) if slot in self.stored else self.decisions.needs[slot]
 
     def _size(self, slot: int) -> int:
         return self.order[slot].meta.size
@@ -706,7 +660,7 @@ class Builder:
         self,
         row: Evaluator,
         reduced: tuple[int, ...],
-        stages: tuple[Pass, ...],
+        stages: tuple[Stage, ...],
         outputs: list[tuple[int, int]],
         access: Access,
     ) -> Kernel:
@@ -751,6 +705,5 @@ FAMILIES = [
     Family(Scatter, Builder.scatter),
     Family(Scan, Builder.scan),
     Family(Sort, Builder.sort),
-    Family(Folding, Builder.fold),
     Family(Op, Builder.inline),
 ]

@@ -7,6 +7,7 @@ of it use the same few kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from itertools import accumulate, chain
 
 from py_tensor.ir.node import Node
 from py_tensor.ir.program import Program
@@ -53,7 +54,7 @@ def cuts(
     rerolled: list[range] = []
     for first, end, period in program.loops:
         inlined = max(1, _inlined(order[first : first + period]))
-        if not {0, period}.issuperset(steps(program.operands, end, period)):
+        if not {0, period}.issuperset(chain(*steps(program.operands, end, period))):
             continue  # it reads along another loop; kernels of several iterations are fewer
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
             iterations = 1
@@ -70,8 +71,7 @@ def cuts(
                 if begin < stop:
                     nbytes[begin] += needed.meta.nbytes
                     nbytes[stop] -= needed.meta.nbytes
-        for position in range(1, period):
-            nbytes[position] += nbytes[position - 1]
+        nbytes = list(accumulate(nbytes))
         start = first + min(range(period), key=nbytes.__getitem__)
         ahead = start - period
         starts = ahead >= (boundaries[-1] if boundaries else 0) and all(

@@ -9,36 +9,31 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 from typing import Protocol, cast
 
-from py_tensor.base.layout import Layout, Range, canonical_strides, compose, coordinates
+from py_tensor.base.layout import Layout, compose, coordinates
 from py_tensor.base.shapes import Shape, row_major
 from py_tensor.ir.node import Node, Op
 from py_tensor.ir.op import (
     Assign,
-    Broadcast,
     Cast,
     Concat,
     Contract,
     Count,
     Elementwise,
     Folding,
-    Movement,
     Pad,
-    Preview,
     Reduction,
-    Reshape,
     Roll,
-    View,
     layout_of,
 )
 from py_tensor.ir.op import Gather as GatherOp
 from py_tensor.ir.reasons import Reason
 from py_tensor.schedule.body import (
     Access,
+    Address,
     Apply,
     Body,
     Check,
@@ -48,102 +43,25 @@ from py_tensor.schedule.body import (
     Index,
     Load,
     Mask,
-    Place,
     Select,
     Within,
 )
-from py_tensor.schedule.budget import Budget, Draft
-from py_tensor.schedule.store import Decisions, Operand, is_flat
+from py_tensor.schedule.budget import Draft
+from py_tensor.schedule.store import Decisions, is_flat
+from py_tensor.schedule.views import (
+    Along,
+    IndexMap,
+    Key,
+    Window,
+    identity,
+    index_map,
+    seen_window,
+    strides_over_result,
+    window_of,
+)
 
 VALUES_PER_OP = 2  # values of a body, at most: every other one is a load, a constant or moved
 MAX_VIEWS = 16  # views through which one kernel computes a node; with more, the node is stored
-
-
-@dataclass(frozen=True, slots=True)
-class IndexMap:
-    """How a kernel sees a node: its flat index over the space, and where that is in range.
-
-    After the dimensions of the space, strides and ranges have one more entry for each of `along`,
-    whose coordinate is the value of an index at the point.
-    """
-
-    strides: tuple[int, ...]
-    offset: int
-    ranges: tuple[Range, ...]
-    along: tuple[Along, ...] = ()
-
-    @property
-    def access(self) -> Access:
-        """The address where the coordinates of `along` are 0."""
-        return Access(self.strides[: len(self.strides) - len(self.along)], self.offset)
-
-
-@dataclass(frozen=True, slots=True)
-class Along:
-    """An axis; its coordinate is the value of the node in `slot`, seen through `view`."""
-
-    slot: int
-    view: IndexMap
-    extent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A part of a node whose elements come from another node.
-
-    Attributes
-    ----------
-    slot : int
-        The other node.
-    widths : tuple of (int, int)
-        The widths of the node before and after the window along each axis.
-    units : tuple of int, optional
-        The strides through the other node; None if it has the shape of the window.
-    first : int
-        The flat index in the other node of the window's first element.
-    """
-
-    slot: int
-    widths: tuple[Range, ...]
-    units: tuple[int, ...] | None = None
-    first: int = 0
-
-
-def index_map(
-    strides: tuple[int, ...],
-    offset: int,
-    ranges: tuple[Range, ...],
-    along: tuple[Along, ...],
-    extents: Shape,
-) -> IndexMap:
-    """Return the map over a space of these extents; maps that see the same elements are equal.
-
-    The coordinate of a range of one point is part of the offset. A coordinate of stride 0 is in
-    range everywhere; it is dropped if it is that of an index.
-    """
-    rank = len(extents)
-    kept_strides: list[int] = []
-    kept_ranges: list[Range] = []
-    kept_along: list[Along] = []
-    for d, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
-        moves = stride != 0 and high - low > 1
-        if not moves:
-            offset += stride * low
-        if d < rank:
-            kept_strides.append(stride if moves else 0)
-            kept_ranges.append((low, high) if moves else (0, extents[d]))
-        elif moves:
-            kept_strides.append(stride)
-            kept_ranges.append((low, high))
-            kept_along.append(along[d - rank])
-    return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along))
-
-
-def identity(extents: Shape) -> IndexMap:
-    """Return the flat index of the space itself."""
-    return IndexMap(
-        canonical_strides(row_major(extents), extents), 0, tuple((0, n) for n in extents)
-    )
 
 
 class Builder(Protocol):
@@ -151,6 +69,8 @@ class Builder(Protocol):
 
     Attributes
     ----------
+    stored : set of int
+        The nodes that get a buffer.
     produced : set of int
         The nodes that a kernel computes already.
     """
@@ -158,8 +78,8 @@ class Builder(Protocol):
     order: list[Node]
     slots: dict[Node, int]
     decisions: Decisions
+    stored: set[int]
     produced: set[int]
-    budget: Budget
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
         """Ensure that the node in `slot` is stored in a buffer."""
@@ -170,7 +90,6 @@ class Builder(Protocol):
         ...
 
 
-Key = tuple[int, IndexMap]
 _slot = cast("Callable[[Key], int]", itemgetter(0))
 Make = Callable[[list[int]], int]
 
@@ -184,8 +103,8 @@ class Evaluator:
         self.extents = extents
         self.root = root
         self.body = Body()
-        self.given: dict[int, int] = {}
-        self.used: set[int] = set()  # the slots in `given` that are used
+        self.accumulated: dict[int, int] = {}
+        self.used_accumulators: set[int] = set()  # the slots in `accumulated` that are used
         self.inside: set[int] = set()  # the slots that the stages read
         self.extra: list[tuple[int, int]] = []
         self._identity = identity(extents)
@@ -193,7 +112,7 @@ class Evaluator:
         self._values: dict[Key, int] = {}
         self._steps: dict[Key, tuple[list[Key], Make]] = {}
         self._views = Counter[int]()  # the number of views of each slot
-        self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
+        self._reads = set(builder.decisions.needs[root].sources) if root is not None else set[int]()
 
     def access_of_outputs(self) -> Access:
         """Return the address of outputs: the flat index, because outputs are contiguous."""
@@ -206,21 +125,22 @@ class Evaluator:
         Loads and constants are written where they are first used.
         """
         root = self.demand(slot, view)
-        for key in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
-            stack = [key]
+        for wanted in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
+            stack = [wanted]
             while stack:
-                at = stack[-1]
-                if at not in self._steps:
+                key = stack[-1]
+                if key not in self._steps:
                     stack.pop()
                     continue
-                needs, make = self._steps[at]
+                needs, make = self._steps[key]
                 missing = [need for need in needs if need not in self._values]
                 if missing:  # leaves, and indices recorded after what they select
                     stack += reversed(missing)
                     continue
-                del self._steps[at]  # breaks a cycle: `make` refers to this object
-                self._values[at] = made = make([self._values[need] for need in needs])
-                self._note_output(at, made)
+                del self._steps[key]  # breaks a cycle: `make` refers to this object
+                self._values[key] = made = make([self._values[need] for need in needs])
+                if key[0] in self._merged and key[1] == self._identity:
+                    self.extra.append((key[0], made))
         return self._values[root]
 
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
@@ -261,26 +181,23 @@ class Evaluator:
         """Return whether another kernel may compute an inline node, and this one read it."""
         node, d = self.builder.order[slot], self.builder.decisions
         moves = node.op.reads_by_map or node.op.generates
-        return d.is_inline(node) and not moves and node.meta.nbytes <= d.max_bytes
-
-    def _note_output(self, key: Key, value: int) -> None:
-        slot, view = key
-        if slot in self._merged and view == self._identity:
-            self.extra.append((slot, value))
+        return d.is_inline(node) and not moves and node.meta.nbytes <= d.rules.budget.max_bytes
 
     def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the values that a value needs, and the function that makes it from these."""
         node = self.builder.order[slot]
-        if slot in self.given and view == self._identity:
-            self.used.add(slot)
-            return [], lambda values: self.given[slot]
+        if slot in self.accumulated and view == self._identity:
+            self.used_accumulators.add(slot)
+            return [], lambda values: self.accumulated[slot]
         if node.op.constant and node.storage is None:
-            one = self.builder.decisions.equal.get(slot, slot)
+            one = self.builder.decisions.merged_constants.get(slot, slot)
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
-        is_loaded = slot != self.root and self.builder.decisions.is_loaded(node)
+        is_stored = slot in self.builder.stored or self.builder.decisions.is_anchor(node)
+        is_loaded = slot != self.root and is_stored
         if node.storage is not None or (is_loaded and not self._merge(slot, view)):
             return self._load(slot, node, view)
-        return _STEPS[type(node.op)](self, slot, node, view)
+        step = Evaluator.moved if node.op.reads_by_map else _STEPS[type(node.op)]
+        return step(self, slot, node, view)
 
     def _merge(self, slot: int, view: IndexMap) -> bool:
         """Make a stored node one more output of this kernel; return whether there is room."""
@@ -307,22 +224,22 @@ class Evaluator:
             return None
         if d.shifts(node) and node.meta.shape != self.extents:
             return None  # its coordinates may not be affine here
-        reads = (self._reads - {slot}) | b.decisions.sources[slot]
+        reads = (self._reads - {slot}) | d.needs[slot].sources
         draft = Draft(
             inside=self.inside,
-            around=reads.difference(self.given),
-            outputs=len(self._merged) + 2 + len(self.given),
-            words=sum(d.words(b.order[anchor]) for anchor in self.given),
+            around=reads.difference(self.accumulated),
+            outputs=len(self._merged) + 2 + len(self.accumulated),
+            words=sum(d.words(b.order[anchor]) for anchor in self.accumulated),
             length=-(-self._written() // VALUES_PER_OP),
         )
-        return reads if b.budget.fits(draft) else None
+        return reads if d.rules.budget.fits(draft) else None
 
     def _written(self) -> int:
-        """Return the number of values so far, counting one pass of each rerolled loop."""
-        folded = self.builder.decisions.folded
-        if not folded:
+        """Return the number of values so far, counting one iteration of each rerolled loop."""
+        in_first = self.builder.decisions.in_first
+        if not in_first:
             return len(self._values) + len(self._steps)
-        return len({folded.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
+        return len({in_first.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Load the result of movement that is not affine here; another kernel stores it."""
@@ -339,35 +256,26 @@ class Evaluator:
         def make(values: list[int]) -> int:
             return self.body.add(Gather(slot, dtype, self._address(view, values)))
 
-        return [*map(_index, view.along)], make
+        return [a.index for a in view.along], make
 
     def _address(self, view: IndexMap, indices: list[int]) -> int:
         """Return the flat index, with the coordinates along some axes given by values."""
         extents = tuple(a.extent for a in view.along)
         strides = view.strides[len(self.extents) :]
-        return self.body.add(Place(view.access, tuple(indices), extents, strides, clips=True))
+        return self.body.add(Address(view.access, tuple(indices), extents, strides, clips=True))
 
     def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
         """Return the view of a movement's operand, given that of its result; None if not affine."""
         composed = compose(view.strides, view.offset, view.ranges, layout)
         if composed is None:
             return None
-        return self._map(*composed, view.ranges, view.along)
-
-    def _map(
-        self,
-        strides: tuple[int, ...],
-        offset: int,
-        ranges: tuple[Range, ...],
-        along: tuple[Along, ...],
-    ) -> IndexMap:
-        return index_map(strides, offset, ranges, along, self.extents)
+        return index_map(*composed, view.ranges, view.along, self.extents)
 
     def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         dtype = node.meta.dtype
         if not view.along:
             return [], lambda values: self.body.add(Index(dtype, view.access))
-        return [*map(_index, view.along)], lambda values: self.body.add(
+        return [a.index for a in view.along], lambda values: self.body.add(
             Convert(dtype, self._address(view, values))
         )
 
@@ -398,8 +306,8 @@ class Evaluator:
         shape = node.inputs[0].meta.shape
         units = row_major(shape)
         needs: list[Key] = []
-        for place in product(*(range(shape[a]) for a in axes)):
-            first = sum(i * units[a] for i, a in zip(place, axes, strict=True))
+        for coordinate in product(*(range(shape[a]) for a in axes)):
+            first = sum(i * units[a] for i, a in zip(coordinate, axes, strict=True))
             seen = self._composed(view, Layout(node.meta.shape, units, first))
             if seen is None:
                 return self._load_materialized(slot, node, view)
@@ -428,32 +336,36 @@ class Evaluator:
         operand = node.inputs[0]
         shape = operand.meta.shape
         decisions = self.builder.decisions
-        if node in decisions.through:
-            source = Operand(self.slots[operand], row_major(shape), 0)
+        if node in decisions.inline_gathers:
+            contiguous = Access(row_major(shape), 0)
+            source = Load(self.slots[operand], operand.meta.dtype, contiguous)
         else:
             source = decisions.buffered[slot][0]
-        steps = strides_over_result(source.strides, axes, at, len(node.meta.shape))
+        units = source.access.strides
+        steps = strides_over_result(units, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
-        strides += tuple(source.strides[a] for a in axes)
-        offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
+        strides += tuple(units[a] for a in axes)
+        offset = source.access.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
         indices = [(self.slots[index], view) for index in node.inputs[1:]]
-        along = tuple(Along(*key, shape[a]) for key, a in zip(indices, axes, strict=True))
+        along = tuple(Along(index, shape[a]) for index, a in zip(indices, axes, strict=True))
         ranges = view.ranges + tuple((0, a.extent) for a in along)
-        inner = self._map(strides, offset, ranges, view.along + along)
-        if node in decisions.through:
+        inner = index_map(strides, offset, ranges, view.along + along, self.extents)
+        if node in decisions.inline_gathers:
             return [(source.slot, inner)], lambda values: values[0]
         if not op:
             return self._load(source.slot, node, inner)
         self.builder.need(source.slot)
 
         def make(values: list[int]) -> int:
-            steps = tuple(source.strides[a] for a in axes)
-            place = self.place(values, inner.access, shape, axes, steps, op, view, clips=True)
-            return self.body.add(Gather(source.slot, node.meta.dtype, place))
+            steps = tuple(units[a] for a in axes)
+            address = self.address_of(
+                values, inner.access, shape, axes, steps, op, view, clips=True
+            )
+            return self.body.add(Gather(source.slot, node.meta.dtype, address))
 
         return indices, make
 
-    def place(
+    def address_of(
         self,
         indices: list[int],
         access: Access,
@@ -486,14 +398,14 @@ class Evaluator:
             )
             guard = self.body.add(Mask(narrowed)) if narrowed else None
         return self.body.add(
-            Place(access, tuple(indices), extents, strides, clips, checks, guard=guard)
+            Address(access, tuple(indices), extents, strides, clips, checks, guard=guard)
         )
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the assigned value inside its window, the original outside."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
-        assert widths is not None, "only a window is assigned in one pass over the whole"
+        assert widths is not None, "only a window is assigned by a kernel over the whole"
         inside = Window(self.slots[value], widths)
         shape = node.meta.shape
         return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
@@ -510,7 +422,7 @@ class Evaluator:
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
-    def part(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
+    def concat_piece(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
         """Return the value of consecutive operands of a concatenation, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
         step = self._chosen(slot, node, self.extents, self._identity, windows)
@@ -532,13 +444,13 @@ class Evaluator:
         """Return the operand at a shifted position, wrapping around at its end."""
         operand = self.slots[node.inputs[0]]
         units = row_major(node.meta.shape)
-        parts = [
+        sides = [
             [((0, by), by * unit), ((n - by, 0), 0)] if by else [((0, 0), 0)]
             for n, by, unit in zip(node.meta.shape, node.attrs, units, strict=True)
         ]
         windows = [
-            Window(operand, tuple(w for w, _ in part), units, sum(first for _, first in part))
-            for part in product(*parts)
+            Window(operand, tuple(w for w, _ in chosen), units, sum(first for _, first in chosen))
+            for chosen in product(*sides)
         ]
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
@@ -558,7 +470,7 @@ class Evaluator:
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
         for window in windows:
-            seen = _seen(view, shape, window, self.extents)
+            seen = seen_window(view, shape, window, self.extents)
             if seen is None:
                 return self._load_materialized(slot, node, view)
             ranges, inner = seen
@@ -571,7 +483,8 @@ class Evaluator:
             if outside is not None:
                 needs.append(outside)
             elif not needs:  # the value is never used, so any element will do
-                nothing = self._map((0,) * len(view.strides), 0, view.ranges, view.along)
+                nowhere = (0,) * len(view.strides)
+                nothing = index_map(nowhere, 0, view.ranges, view.along, self.extents)
                 needs.append((windows[0].slot, nothing))
 
         rank = len(self.extents)
@@ -585,7 +498,7 @@ class Evaluator:
                 chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
             return chosen
 
-        return [*(_index(view.along[n]) for n in asked), *needs], make
+        return [*(view.along[n].index for n in asked), *needs], make
 
     def _mask(
         self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
@@ -597,120 +510,22 @@ class Evaluator:
         mask = self.body.add(Mask(of_space)) if of_space else None
         for d, low, high in ranges[len(of_space) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
-            coordinate = self.body.add(Place(nowhere, (index,), (extent,), (1,), clips=True))
+            coordinate = self.body.add(Address(nowhere, (index,), (extent,), (1,), clips=True))
             mask = self.body.add(Within(coordinate, low, high, mask))
         assert mask is not None
         return mask
 
 
-def _index(along: Along) -> Key:
-    """Return the key of the value that is the coordinate."""
-    return along.slot, along.view
-
-
-# The method that writes the ops of each class into a body.
+# The method that writes the ops of each class into a body, apart from movement.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
     Assign: Evaluator.assigned,
-    Broadcast: Evaluator.moved,
     Cast: Evaluator.convert,
     Concat: Evaluator.joined,
     Contract: Evaluator.unrolled,
     Count: Evaluator.index,
     Elementwise: Evaluator.apply,
     GatherOp: Evaluator.gather,
-    Preview: Evaluator.moved,
-    Movement: Evaluator.moved,
     Pad: Evaluator.padded,
     Reduction: Evaluator.unrolled,
-    Reshape: Evaluator.moved,
     Roll: Evaluator.rolled,
-    View: Evaluator.moved,
 }
-
-
-def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
-    """Return the widths before and after a view along each axis of a shape.
-
-    None unless the view is a window: contiguous ranges in order, except that axes of length 1 may
-    be dropped.
-    """
-    units = row_major(shape)
-    corner = layout.offset
-    places: list[int] = []
-    for n, unit in zip(shape, units, strict=True):
-        places.append(corner // unit % n if n else 0)
-        corner -= places[-1] * unit
-    if corner:
-        return None
-    long = iter([(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n != 1])
-    size, step = next(long, (1, 0))
-    widths: list[Range] = []
-    for n, unit, place in zip(shape, units, places, strict=True):
-        taken = 1
-        if step == unit and n > 1:
-            taken = size
-            size, step = next(long, (1, 0))
-        if place + taken > n:
-            return None
-        widths.append((place, n - place - taken))
-    return tuple(widths) if size == 1 and next(long, None) is None else None
-
-
-def is_window(layout: Layout, shape: Shape) -> bool:
-    """Return whether a view of a tensor of this shape is a window of it."""
-    return window_of(layout, shape) is not None
-
-
-def strides_over_result(
-    strides: tuple[int, ...], axes: tuple[int, ...], at: int, rank: int
-) -> tuple[int, ...]:
-    """Return the strides of a gather's operand over its result; 0 for the axes of the indices."""
-    rest = [s for a, s in enumerate(strides) if a not in axes]
-    return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
-
-
-def _seen(
-    view: IndexMap, whole: Shape, window: Window, extents: Shape
-) -> tuple[tuple[tuple[int, int, int], ...], IndexMap | None] | None:
-    """Return the ranges of the space inside a window of `whole`, and the inner node's view there.
-
-    That view is None if the window is not seen. The result is None if a coordinate that bounds the
-    window depends on several dimensions.
-    """
-    widths = window.widths
-    shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
-    split = coordinates(view.strides, view.offset, view.ranges, whole)
-    if split is None:
-        return None
-    offsets, matrix = split
-    ranges, conditions = list(view.ranges), set[int]()
-    for axis, (before, _) in enumerate(widths):
-        low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
-        dims = [d for d, row in enumerate(matrix) if row[axis]]
-        if len(dims) > 1 and whole[axis] != shape[axis]:
-            return None
-        if not dims and not low <= 0 < high:
-            return (), None
-        if len(dims) == 1:
-            d, step = dims[0], matrix[dims[0]][axis]
-            narrowed = _solve(step, low, high)
-            bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
-            if bounded[0] >= bounded[1]:
-                return (), None
-            if bounded != ranges[d]:
-                ranges[d] = bounded
-                conditions.add(d)
-    units = row_major(shape) if window.units is None else window.units
-    strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
-    offset = window.first + sum(
-        (o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True)
-    )
-    mask = tuple((d, *ranges[d]) for d in sorted(conditions))
-    return mask, index_map(strides, offset, tuple(ranges), view.along, extents)
-
-
-def _solve(step: int, low: int, high: int) -> Range:
-    """Return the i for which ``low <= step * i < high``."""
-    if step > 0:
-        return -(-low // step), -(-high // step)
-    return -((high - 1) // -step), -low // -step + 1

@@ -1,4 +1,4 @@
-"""What one kernel computes, independent of WGSL: iteration space, passes, bodies, outputs.
+"""What one kernel computes, independent of WGSL: iteration space, stages, bodies, outputs.
 
 A kernel iterates over `kept` dimensions and, if it reduces, over `reduced` dimensions inside each.
 Its `stages` run over the whole space in sequence and leave accumulators. After them, its `row` body
@@ -26,7 +26,7 @@ FAULTS = -1  # the slot of the buffer that records out-of-range indices, if ther
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class Accumulator:
     """An accumulator: a reduction of one value of the stage's body.
 
     `index` is the value's flat index along the reduced axes, if the reduction uses it.
@@ -43,17 +43,17 @@ class Fold:
         return self.op.rounds and self.dtype.is_inexact
 
     @property
-    def parts(self) -> list[DType]:
-        """The dtypes of the parts of the accumulator, as `Reduction.parts` names them."""
+    def components(self) -> list[DType]:
+        """The dtypes of the components, as `Reduction.components` names them."""
         return self.op.dtypes(self.dtype)
 
     @property
     def words(self) -> int:
-        """The words of all parts together."""
-        return sum(dtype.words for dtype in self.parts)
+        """The words of all components together."""
+        return sum(dtype.words for dtype in self.components)
 
 
-class Pass:
+class Stage:
     """Work of a kernel over its whole space; the base class of all kinds of stages.
 
     Attributes
@@ -66,7 +66,7 @@ class Pass:
 
     __slots__ = ()
     family: ClassVar[str] = ""
-    unfused_because: ClassVar[Reason | None] = Reason.PASSES
+    unfused_because: ClassVar[Reason | None] = Reason.STAGES
 
     def bodies(self) -> tuple[Body, ...]:
         """Return the code evaluated at each point."""
@@ -76,36 +76,36 @@ class Pass:
         return self
 
     def with_slots(self, number: Callable[[int], int]) -> Self | None:
-        """Return the same pass for nodes in other slots.
+        """Return the same stage for nodes in other slots.
 
-        None if a kind of pass does not implement this; its kernels are then lowered each time.
+        None if a kind of stage does not implement this; its kernels are then lowered each time.
         """
         return None
 
     def structure(self) -> tuple[object, ...]:
-        """Return a key that is equal for equal passes: all fields, with bodies as instructions."""
+        """Return a key that is equal for equal stages: all fields, with bodies as instructions."""
         names: tuple[str, ...] = cast("Any", self).__match_args__
         fields = (getattr(self, name) for name in names)
         return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
 
     def loads(self) -> list[Load]:
-        """Return the loads of the pass outside its bodies."""
+        """Return the loads of the stage outside its bodies."""
         return []
 
-    def folds(self) -> tuple[Fold, ...]:
+    def accumulators(self) -> tuple[Accumulator, ...]:
         return ()
 
     @property
     def operations(self) -> int:
         """Operations for one point outside its bodies."""
-        return len(self.folds())
+        return len(self.accumulators())
 
     def ops(self) -> list[str]:
         """Return the names of the ops that it applies to the values of its bodies."""
-        return [fold.op.name for fold in self.folds()]
+        return [fold.op.name for fold in self.accumulators()]
 
     def base(self) -> int | None:
-        """Return the slot whose elements the result keeps where the pass does not write."""
+        """Return the slot whose elements the result keeps where the stage does not write."""
         return None
 
     def sources(self) -> set[int]:
@@ -122,7 +122,7 @@ class Pass:
         return self.sources() | {FAULTS} if checks else self.sources()
 
     def writes(self) -> set[int]:
-        """Return the slots that the pass itself writes; they are not outputs of the kernel."""
+        """Return the slots that the stage itself writes; they are not outputs of the kernel."""
         return set()
 
     def written(self, points: int) -> int:
@@ -135,8 +135,8 @@ class Pass:
         return 0
 
 
-class BodyPass(Pass):
-    """A pass that evaluates a body, `element`."""
+class BodyStage(Stage):
+    """A stage that evaluates a body, `element`."""
 
     __slots__ = ()
     element: Body
@@ -147,39 +147,37 @@ class BodyPass(Pass):
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
         return replace(cast("Any", self), element=change(self.element))
 
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        """Return the same stage for nodes in other slots; no other field contains slots."""
+        return self.with_bodies(lambda body: body.with_slots(number))
+
 
 @dataclass(frozen=True, slots=True)
-class Stage(BodyPass):
-    """A pass over the whole space: `element` is evaluated at each point and folded."""
+class ReduceStage(BodyStage):
+    """A stage that reduces the whole space: `element` is evaluated at each point and folded."""
 
     element: Body
-    folded: tuple[Fold, ...]
+    folds: tuple[Accumulator, ...]
 
     unfused_because: ClassVar[Reason | None] = None
 
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
-
-    def folds(self) -> tuple[Fold, ...]:
-        return self.folded
+    def accumulators(self) -> tuple[Accumulator, ...]:
+        return self.folds
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned(BodyPass):
-    """A pass that scans along the one reduced dimension.
+class Scanned(BodyStage):
+    """A stage that scans along the one reduced dimension.
 
     Accumulator 0 in the spread body is the fold of all points up to and including this one.
     """
 
     element: Body
-    fold: Fold
+    fold: Accumulator
 
     family: ClassVar[str] = "scan"
 
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
-
-    def folds(self) -> tuple[Fold, ...]:
+    def accumulators(self) -> tuple[Accumulator, ...]:
         return (self.fold,)
 
     def ops(self) -> list[str]:
@@ -191,12 +189,12 @@ class Scanned(BodyPass):
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted(BodyPass):
-    """A pass that sorts along the one reduced dimension.
+class Sorted(BodyStage):
+    """A stage that sorts along the one reduced dimension.
 
     Accumulator 0 in the spread body is the sorted value at this point, or its original position
     (int32). The sort is stable, and NaN is the largest value. Only the lowest `bits` of a key
-    matter; fewer bits take fewer passes.
+    matter; fewer bits take fewer dispatches.
     """
 
     element: Body
@@ -208,9 +206,6 @@ class Sorted(BodyPass):
 
     family: ClassVar[str] = "sort"
 
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
-
     def ops(self) -> list[str]:
         return ["argsort" if self.indices else "sort"]
 
@@ -220,8 +215,8 @@ class Sorted(BodyPass):
 
 
 @dataclass(frozen=True, slots=True)
-class Scattered(BodyPass):
-    """A pass that writes or combines values at addresses of a buffer initialized from a base.
+class Scattered(BodyStage):
+    """A stage that writes or combines values at addresses of a buffer initialized from a base.
 
     It is the only stage of a kernel over the values, which has no other outputs.
 
@@ -275,7 +270,7 @@ class Scattered(BodyPass):
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction(Pass):
+class Contraction(Stage):
     """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
 
     a: Load
@@ -336,24 +331,24 @@ class Kernel:
     slab : bool
         Whether the outputs share one buffer. They have the same size, and all are results of the
         flush.
-    over : Whole, optional
+    in_place_target : Whole, optional
         The node whose elements the single output keeps where the kernel does not write.
     """
 
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
-    stages: tuple[Pass, ...]
+    stages: tuple[Stage, ...]
     row: Body
     outputs: tuple[Output, ...]
     label: str
     spread: Body = field(default_factory=Body)
     spread_outputs: tuple[Output, ...] = ()
     slab: bool = False
-    over: Whole | None = None
+    in_place_target: Whole | None = None
 
     @property
     def revisits(self) -> bool:
-        """Whether it passes over its rows more than once."""
+        """Whether it traverses its rows more than once."""
         return len(self.stages) > 1 or bool(self.spread_outputs)
 
     def bodies(self) -> list[Body]:
@@ -362,7 +357,7 @@ class Kernel:
 
     def reads(self) -> set[int]:
         slots = self.row.slots().union(self.spread.slots(), *(s.reads() for s in self.stages))
-        return slots if self.over is None else slots | {self.over.slot}
+        return slots if self.in_place_target is None else slots | {self.in_place_target.slot}
 
     def writes(self) -> set[int]:
         outputs = {output.slot for output in (*self.outputs, *self.spread_outputs)}
@@ -371,24 +366,21 @@ class Kernel:
     def bases(self) -> set[int]:
         """Return the slots whose elements results keep where the kernel does not write."""
         slots = {base for stage in self.stages if (base := stage.base()) is not None}
-        return slots if self.over is None else slots | {self.over.slot}
+        return slots if self.in_place_target is None else slots | {self.in_place_target.slot}
 
     def checks(self) -> list[Check]:
-        checks = self.row.checks()
-        if self.stages:
-            for body in self.bodies():
-                checks += body.checks()
-        return checks
+        return [check for body in (self.row, *self.bodies()) for check in body.checks()]
 
-    def folds(self) -> list[Fold]:
-        return [fold for stage in self.stages for fold in stage.folds()]
+    def accumulators(self) -> list[Accumulator]:
+        return [fold for stage in self.stages for fold in stage.accumulators()]
 
     def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
         """Return the same kernel for nodes in other, distinct slots.
 
         None if a stage does not implement `with_slots`.
         """
-        stages: list[Pass] = []
+        whole = self.in_place_target
+        stages: list[Stage] = []
         for stage in self.stages:
             moved = stage.with_slots(number)
             if moved is None:
@@ -410,7 +402,7 @@ class Kernel:
             self.spread.with_slots(number),
             stored(self.spread_outputs),
             self.slab,
-            None if self.over is None else Whole(number(self.over.slot), self.over.size),
+            None if whole is None else Whole(number(whole.slot), whole.size),
         )
 
     def structure(self) -> tuple[object, ...]:
@@ -425,7 +417,7 @@ class Kernel:
             tuple(self.spread.instructions),
             self.spread_outputs,
             self.slab,
-            self.over,
+            self.in_place_target,
         )
 
     def operations(self) -> int:
@@ -440,7 +432,7 @@ class Kernel:
     @property
     def accumulated_words(self) -> int:
         """The words of all accumulators together."""
-        return sum(fold.words for fold in self.folds())
+        return sum(fold.words for fold in self.accumulators())
 
     @property
     def has_wide(self) -> bool:
@@ -450,19 +442,19 @@ class Kernel:
         """
         loads = [x for body in (*self.bodies(), self.row) for x in body.loads()]
         stored = (*self.outputs, *self.spread_outputs)
-        return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))
+        return any(x.dtype.is_wide for x in (*loads, *self.accumulators(), *stored))
 
     def traffic(self) -> int:
         """Return the bytes read and written, if each byte is moved once."""
         read: dict[int, int] = {}
         whole = self.kept + self.reduced
-        spaces = [(body.loads(), whole) for body in self.bodies()]
-        spaces += [(stage.loads(), whole) for stage in self.stages]
-        for loads, extents in (*spaces, (self.row.loads(), self.kept)):
-            for load in loads:
-                moved = load.access.footprint(extents) * load.dtype.itemsize
-                read[load.slot] = max(read.get(load.slot, 0), moved)
-        for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
+        spaces = [*((body, whole) for body in self.bodies()), (self.row, self.kept)]
+        loads = [(load, extents) for body, extents in spaces for load in body.loads()]
+        loads += [(load, whole) for stage in self.stages for load in stage.loads()]
+        for load, extents in loads:
+            moved = load.access.footprint(extents) * load.dtype.itemsize
+            read[load.slot] = max(read.get(load.slot, 0), moved)
+        for body, extents in spaces:
             for gather in body.gathers():
                 moved = size_of(extents) * gather.dtype.itemsize
                 read[gather.slot] = read.get(gather.slot, 0) + moved
@@ -481,8 +473,8 @@ class Kernel:
             outputs += len(stage.writes())
             work += stage.work_buffers
         around = bound(self.row) | bound(self.spread)
-        if self.over is not None:
-            around.add(self.over.slot)
+        if self.in_place_target is not None:
+            around.add(self.in_place_target.slot)
         words = 0 if self.revisits else self.accumulated_words
         return Draft(inside, around, outputs, words, work)
 

@@ -66,7 +66,7 @@ def topological(roots: Iterable[Node]) -> list[Node]:
 def _slots(roots: Iterable[Node]) -> dict[Node, int]:
     """Return the nodes that `topological` returns, with the position of each.
 
-    Pending nodes are in the order of recording, so that the passes of a loop are consecutive. A
+    Pending nodes are in the order of recording, so that the iterations of a loop are consecutive. A
     leaf precedes its first reader. Apart from sorting, this is linear in nodes and edges.
     """
     roots = list(roots)

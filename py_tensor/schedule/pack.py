@@ -12,11 +12,13 @@ slab lives as long as any result in it, so a single result keeps at most `MAX_PA
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
+from itertools import count
 
 from py_tensor.base.shapes import size_of
-from py_tensor.schedule.body import Body, Const, Gather, Load, copied
+from py_tensor.schedule.body import Body, copied
 from py_tensor.schedule.budget import Budget, Draft
 from py_tensor.schedule.kernel import Kernel, Output
 
@@ -33,7 +35,7 @@ class _Member:
     """A kernel, its position, and the buffers that it reads in the order of its structure."""
 
     kernel: Kernel
-    place: int
+    position: int
     slots: tuple[int, ...]
     slab: bool  # whether its results may be in a slab
     faults: int  # buffers for out-of-range indices: 0 or 1
@@ -55,15 +57,15 @@ def pack(kernels: list[Kernel], wanted: Set[int], budget: Budget) -> list[Kernel
     for run in _runs(kernels, wanted):
         if len(run) >= MIN_SIMILAR:
             for members in _divided(run, budget):
-                packed |= {member.place: None for member in members}
-                packed[min(member.place for member in members)] = _joined(members)
+                packed |= {member.position: None for member in members}
+                packed[min(member.position for member in members)] = _joined(members)
     merged = (packed.get(number, kernel) for number, kernel in enumerate(kernels))
     return [kernel for kernel in merged if kernel is not None]
 
 
 def is_packed(kernel: Kernel) -> bool:
     """Return whether a kernel can be packed."""
-    return not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL
+    return not kernel.stages and kernel.in_place_target is None and size_of(kernel.kept) <= SMALL
 
 
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
@@ -76,7 +78,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
             structure, slots = _structure(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)
             run = open_runs.get(structure)
-            if run is not None and ready >= run[0].place:
+            if run is not None and ready >= run[0].position:
                 yield run
                 run = None
             if run is None:
@@ -98,19 +100,11 @@ def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
 
 def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
     """Return a key of what a kernel computes in any slots, and the buffers that it reads."""
-    numbers: dict[int, int] = {}  # slot -> number, in order of appearance
-    reads: dict[int, None] = {}
-    code: list[object] = []
-    for x in kernel.row.instructions:
-        if isinstance(x, Load | Gather | Const):
-            number = numbers.setdefault(x.slot, len(numbers))
-            code.append(replace(x, slot=number))
-            if not isinstance(x, Const):
-                reads[x.slot] = None
-        else:
-            code.append(x)
-    outputs = tuple(replace(output, slot=0) for output in kernel.outputs)
-    return (kernel.kept, tuple(code), outputs, slab), tuple(reads)
+    numbers = defaultdict[int, int](count().__next__)  # by slot, in order of appearance
+    numbered = kernel.with_slots(numbers.__getitem__)
+    assert numbered is not None
+    reads = kernel.reads()
+    return (numbered.structure(), slab), tuple(slot for slot in numbers if slot in reads)
 
 
 def _divided(run: list[_Member], budget: Budget) -> Iterator[list[_Member]]:
@@ -150,7 +144,7 @@ def _in_order(
         else:
             left.append(members[start])
             start += 1
-    return packs, sorted(left, key=lambda member: member.place)
+    return packs, sorted(left, key=lambda member: member.position)
 
 
 def _room(two: list[_Member], budget: Budget) -> int:
@@ -160,11 +154,11 @@ def _room(two: list[_Member], budget: Budget) -> int:
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
     most = min(MAX_PACK // (outputs if first.slab else 1), MAX_CODE // first.kernel.row.cost)
 
-    def fits(count: int) -> bool:
-        read = frozenset(range(shared + count * each + first.faults))
-        return budget.fits(Draft(around=read, outputs=1 if first.slab else count * outputs))
+    def fits(members: int) -> bool:
+        read = frozenset(range(shared + members * each + first.faults))
+        return budget.fits(Draft(around=read, outputs=1 if first.slab else members * outputs))
 
-    return next((count for count in range(most, 1, -1) if fits(count)), 1)
+    return next((members for members in range(most, 1, -1) if fits(members)), 1)
 
 
 def _is_alike(members: list[_Member]) -> bool:

@@ -7,7 +7,7 @@ The first makes the kernels of a program. Each other one is a function from kern
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py_tensor.ir.program import Program
 from py_tensor.ir.reasons import Notes
@@ -54,7 +54,7 @@ class Schedule:
 
 
 def schedules(
-    program: Program, budget: Budget, max_bytes: int, fits: Fits, *, varies: bool = False
+    program: Program, budget: Budget, fits: Fits, *, constants_differ: bool = False
 ) -> Iterator[Schedule]:
     """Yield schedules of a program, to be tried in turn: last the one with kernels for all nodes.
 
@@ -63,37 +63,37 @@ def schedules(
 
     Parameters
     ----------
-    budget, max_bytes
-        What a kernel may bind and contain, and the size limit of a buffer.
     fits
-        Whether a kernel may pass over its rows several times.
-    varies
+        Whether a kernel may traverse its rows several times.
+    constants_differ
         Constants that are equal in all iterations of a loop may differ next time.
     """
     short = shorten(program)
     if short is not None:
-        planned = kernels_of(short.program, budget, max_bytes, fits, varies=varies)
+        planned = kernels_of(short.program, budget, fits, constants_differ=constants_differ)
         repeats = repeated(short, planned.kernels)
         equal = None if repeats is None else repeats.outside(planned.equal)
         if equal is not None:
             yield Schedule(short.program, planned.kernels, equal, planned.notes, repeats)
-    yield kernels_of(program, budget, max_bytes, fits, varies=varies)
+    yield kernels_of(program, budget, fits, constants_differ=constants_differ)
 
 
 def kernels_of(
-    program: Program, budget: Budget, max_bytes: int, fits: Fits, *, varies: bool = False
+    program: Program, budget: Budget, fits: Fits, *, constants_differ: bool = False
 ) -> Schedule:
     """Return the schedule of all nodes of a program; see `schedules`."""
-    *_, last = after_each_pass(program, budget, max_bytes, fits, varies=varies)
+    *_, last = after_each_pass(program, budget, fits, constants_differ=constants_differ)
     return last
 
 
 def after_each_pass(
-    program: Program, budget: Budget, max_bytes: int, fits: Fits, *, varies: bool = False
+    program: Program, budget: Budget, fits: Fits, *, constants_differ: bool = False
 ) -> Iterator[Schedule]:
     """Yield the schedule after each pass; a pass leaves the kernels that it is given unchanged."""
-    kernels, decisions, notes = schedule(program, budget, max_bytes, varies=varies)
-    yield Schedule(program, kernels, decisions.equal, notes)
-    kernels = fuse_rows(kernels, program.outputs, budget, fits, notes)
-    yield Schedule(program, kernels, decisions.equal, notes)
-    yield Schedule(program, pack(kernels, program.outputs, budget), decisions.equal, notes)
+    kernels, decisions, notes = schedule(program, budget, constants_differ=constants_differ)
+    made = Schedule(program, kernels, decisions.merged_constants, notes)
+    yield made
+    kernels, reasons = fuse_rows(kernels, program.outputs, budget, fits)
+    made = replace(made, kernels=kernels, notes=reasons | notes)
+    yield made
+    yield replace(made, kernels=pack(kernels, program.outputs, budget))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from py_tensor.ir.repetition import repetitions
 from py_tensor.schedule.body import Apply, Body, Const, Convert, Select, Source
@@ -21,24 +20,24 @@ MAX_BACK = 2  # a value may come from up to this many iterations earlier
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Outside:
     """An operand that is the same in each iteration: a value from outside the loop."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class Current:
     """The value at a position in the same iteration."""
 
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
     """The value at a position in the iteration `back` iterations earlier."""
 
-    place: int
+    position: int
     back: int
 
 
@@ -49,7 +48,7 @@ class Varying:
     number: int
 
 
-Operand = Given | Own | Before | Varying
+Operand = Outside | Current | Before | Varying
 
 
 @dataclass(slots=True)
@@ -76,10 +75,10 @@ class Loop:
     constants: list[list[int]] = field(default_factory=list[list[int]])
     used: list[Before] = field(default_factory=list[Before])
 
-    def given(self) -> list[int]:
+    def outside(self) -> list[int]:
         """Return the values from outside the loop."""
-        givens = [x.value for row in self.operands for x in row if isinstance(x, Given)]
-        return [*givens, *self.initial.values()]
+        same = [x.value for row in self.operands for x in row if isinstance(x, Outside)]
+        return [*same, *self.initial.values()]
 
 
 def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
@@ -101,40 +100,35 @@ def rerolled_length(body: Body, results: Iterable[int]) -> int:
 
 
 class _Reroller:
-    """Finds loops among the instructions that compute, which are listed in `code`.
+    """Finds loops among the instructions that compute.
 
-    A place is a position in `code`.
+    Attributes
+    ----------
+    code : list of int
+        The values of these instructions. All other lists have an entry for each of them, too.
+    operands : list of list of int
+        The positions of the operands in `code`; ``~value`` for values that are not computed.
+    last_use : list of int
+        The last position that uses a value; the end of the code if the body returns it.
     """
 
     def __init__(self, body: Body, results: set[int]) -> None:
         self.body = body
-        self.code = [n for n, i in enumerate(body.instructions) if not isinstance(i, Source)]
-        self.place = {n: p for p, n in enumerate(self.code)}
-        self.kinds = [self._kind(n) for n in self.code]
-        self.last_use = [-1] * len(self.code)  # for each place, the last place that uses its value
-        for p, n in enumerate(self.code):
-            for operand in body.instructions[n].operands:
-                if operand in self.place:
-                    self.last_use[self.place[operand]] = p
-        for n in results & self.place.keys():
-            self.last_use[self.place[n]] = len(self.code)
-
-    def loops(self) -> list[Loop]:
-        loops: list[Loop] = []
-        free = 0  # the first place after the loops found so far
-        operands = [
-            [self.place.get(x, ~x) for x in self._operands(p)] for p in range(len(self.code))
+        instructions = body.instructions
+        self.code = [n for n, i in enumerate(instructions) if not isinstance(i, Source)]
+        positions = {n: position for position, n in enumerate(self.code)}
+        self.operands = [
+            [positions.get(x, ~x) for x in instructions[n].operands] for n in self.code
         ]
-        # Any constant may take the place of another: a loop can look up a value in each iteration.
-        constants = {~n for n, i in enumerate(self.body.instructions) if isinstance(i, Const)}
-        runs = repetitions(self.kinds, operands, MIN_ITERATIONS, constants=constants)
-        for first, end, period in runs:
-            if end - first < MIN_REROLLED or first < free:
-                continue
-            if (made := self._loop(free, first, end, period)) is not None:
-                loops.append(made)
-                free = self.place[made.iterations[-1][-1]] + 1
-        return loops
+        self.constants = {~n for n, i in enumerate(instructions) if isinstance(i, Const)}
+        self.kinds = [self._kind(n) for n in self.code]
+        self.last_use = [-1] * len(self.code)
+        for position, operands in enumerate(self.operands):
+            for operand in operands:
+                if operand >= 0:
+                    self.last_use[operand] = position
+        for n in results & positions.keys():
+            self.last_use[positions[n]] = len(self.code)
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
         """Return a key that is equal for the same operation; None if not rerollable."""
@@ -144,109 +138,93 @@ class _Reroller:
         op = i.op if isinstance(i, Apply) else type(i)
         return op, i.dtype, *map(self.body.dtype, i.operands)
 
-    def _same_op(self, p: int, q: int) -> bool:
-        kind = self.kinds[p]
-        return kind is not None and kind == self.kinds[q]
+    def loops(self) -> list[Loop]:
+        loops: list[Loop] = []
+        free = 0  # the first position after the loops so far
+        # Any constant may take the place of another: a loop can look up a value in each iteration.
+        for first, end, period in repetitions(
+            self.kinds, self.operands, MIN_ITERATIONS, constants=self.constants
+        ):
+            if end - first < MIN_REROLLED or first < free:
+                continue
+            starts = [first]
+            if first - period >= free and self._is_preceded(first, period):
+                starts.insert(0, first - period)
+            for start in starts:
+                iterations = self._iterations(start, end, period)
+                if iterations and (loop := self._loop(iterations)) is not None:
+                    loops.append(loop)
+                    free = iterations.stop
+                    break
+        return loops
 
-    def _operands(self, p: int) -> tuple[int, ...]:
-        return self.body.instructions[self.code[p]].operands
+    def _is_preceded(self, first: int, period: int) -> bool:
+        """Return whether the iteration before a run does the same, perhaps with other values."""
+        for position in range(first, first + period):
+            kind = self.kinds[position]
+            if kind is None or kind != self.kinds[position - period]:
+                return False
+            columns = (self.operands[position + by] for by in (-period, 0, period))
+            for before, operand, after in zip(*columns, strict=True):
+                # Constants that differ only from those of the first iteration would need a table.
+                if before != operand == after and self.constants.issuperset((before, operand)):
+                    return False
+        return True
 
-    def _shifted(self, a: int, b: int, by: int) -> bool:
-        return a in self.place and b in self.place and self.place[a] - self.place[b] == by
+    def _iterations(self, first: int, end: int, period: int) -> range:
+        """Return the starts of the iterations, without the last ones if these are used later.
 
-    def _are_constants(self, *values: int) -> bool:
-        return all(isinstance(self.body.instructions[v], Const) for v in values)
-
-    def _loop(self, free: int, first: int, end: int, period: int) -> Loop | None:
-        """Return the loop of a run, extended by a preceding iteration with other start values."""
-        initial = self._iteration_ahead(first, period) if first - period >= free else None
-        if initial is not None:
-            first -= period
+        Empty if too few are left: only values of the last `MAX_BACK` iterations may be used later.
+        """
         count = (end - first) // period
         for iterations in range(count, max(count - MAX_BACK, MIN_ITERATIONS) - 1, -1):
             stop = first + iterations * period
-            if all(self.last_use[p] < stop for p in range(first, stop - MAX_BACK * period)):
-                return self._built(first, iterations, period, initial or {})
-        return None
+            if all(last < stop for last in self.last_use[first : stop - MAX_BACK * period]):
+                return range(first, stop, period)
+        return range(0)
 
-    def _iteration_ahead(self, first: int, period: int) -> dict[int, int] | None:
-        """Return the start values of the iteration before a run; None if it differs."""
-        initial: dict[int, int] = {}
-        for p in range(first, first + period):
-            if not self._same_op(p, p - period):
-                return None
-            rows = (self._operands(x) for x in (p, p - period, p + period))
-            for a, b, after in zip(*rows, strict=True):
-                # Constants that differ only from those of the first iteration would need a table.
-                if a == b or (a != after and self._are_constants(a, b)):
-                    continue
-                came, start = self.place.get(a, -1), self.place.get(b, -1)
-                if came - start == period and start >= first - period:
-                    continue
-                if not first - period <= came < first or start >= first - period:
-                    return None
-                if initial.setdefault(came - first + period, b) != b:
-                    return None
-        return initial
-
-    def _built(
-        self, first: int, iterations: int, period: int, ahead: dict[int, int]
-    ) -> Loop | None:
+    def _loop(self, starts: range) -> Loop | None:
         """Return the loop, if each operand follows one pattern through all iterations."""
-        starts = range(first, first + iterations * period, period)
+        period, stop = starts.step, starts.stop
         loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
-        stop = starts.stop
         loop.used = [
-            Before(place, back)
+            Before(position, back)
             for back in range(1, MAX_BACK + 1)
-            for place in range(period)
-            if self.last_use[stop - back * period + place] >= stop
+            for position in range(period)
+            if self.last_use[stop - back * period + position] >= stop
         ]
-        for place in range(period):
-            columns = zip(*(self._operands(s + place) for s in starts), strict=True)
+        for position in range(period):
             operands: list[Operand] = []
-            for column in columns:
-                operand = self._operand(loop, column, first, period, ahead)
+            for column in zip(*(self.operands[s + position] for s in starts), strict=True):
+                operand = self._operand(loop, column, starts)
                 if operand is None:
                     return None
                 operands.append(operand)
             loop.operands.append(tuple(operands))
-        for before in [x for x in loop.initial if x.back > 1]:
-            for back in range(1, before.back):  # its value moves through these
-                if not self._starts(loop, Before(before.place, back), first, period, ahead):
-                    return None
         return loop
 
-    def _operand(
-        self, loop: Loop, column: Sequence[int], first: int, period: int, ahead: dict[int, int]
-    ) -> Operand | None:
-        """Return the operand with these values in the iterations; None if they have no pattern."""
-        value = column[1]
-        if all(x == value for x in column):
-            return Given(value) if self.place.get(value, -1) < first else None
-        if self._are_constants(*column):
-            for constants, x in zip(loop.constants, column, strict=True):
-                constants.append(x)
-            return Varying(len(loop.constants[0]) - 1)
-        if not all(self._shifted(b, a, period) for a, b in pairwise(column[1:])):
-            return None
-        back, place = divmod(self.place[value] - first - period, period)
-        if not back:
-            return Own(place) if self._shifted(value, column[0], period) else None
-        before = Before(place, -back)
-        if -back > MAX_BACK or not self._starts(loop, before, first, period, ahead):
-            return None
-        return before if loop.initial[before] == column[0] else None
+    def _operand(self, loop: Loop, column: Sequence[int], starts: range) -> Operand | None:
+        """Return the operand with these positions in the iterations; None if it has no pattern.
 
-    def _starts(
-        self, loop: Loop, before: Before, first: int, period: int, ahead: dict[int, int]
-    ) -> bool:
-        """Record the start value of an operand from earlier iterations; False if unknown."""
-        if before.back == 1 and before.place in ahead:
-            loop.initial[before] = ahead[before.place]
-            return True
-        at = first - before.back * period + before.place
-        if at < 0 or (ahead and before.back > 1):
-            return False
-        loop.initial[before] = self.code[at]
-        return True
+        Values from before the loop, which the first iterations use, are noted in the loop.
+        """
+        last = column[-1]
+        if column.count(last) == len(column):
+            return Outside(self._value(last)) if last < starts[0] else None
+        if self.constants.issuperset(column):
+            for constants, constant in zip(loop.constants, column, strict=True):
+                constants.append(~constant)
+            return Varying(len(loop.constants[0]) - 1)
+        ahead, position = divmod(last - starts[-1], starts.step)
+        if not 0 <= -ahead <= MAX_BACK:
+            return None
+        if column[-ahead:] != tuple(range(starts[0] + position, last + 1, starts.step)):
+            return None
+        for back, start in enumerate(reversed(column[:-ahead]), 1):
+            initial = loop.initial.setdefault(Before(position, back), self._value(start))
+            if start >= starts[0] or initial != self._value(start):
+                return None
+        return Before(position, -ahead) if ahead else Current(position)
+
+    def _value(self, position: int) -> int:
+        return self.code[position] if position >= 0 else ~position

@@ -1,12 +1,13 @@
 """Fusing kernels over the same rows: softmax, normalizations and variances become one kernel each.
 
 A reduction, computations with its results, and later uses of the same rows can be one kernel that
-passes over each row several times. The row is then loaded from memory once, and from the cache
+traverses each row several times. The row is then loaded from memory once, and from the cache
 afterwards. This pass works on finished kernels; kernels that cannot be fused are unchanged.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Set
 from dataclasses import replace
 
@@ -25,20 +26,18 @@ from py_tensor.schedule.body import (
     copied,
 )
 from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel, Output, Stage
+from py_tensor.schedule.kernel import Kernel, Output, ReduceStage
 
 MAX_PARTS = 6  # parts of all accumulators: each takes 1 KiB of the 16 KiB that every device has
 Fits = Callable[[Kernel], bool]
 
 
 def fuse_rows(
-    kernels: list[Kernel],
-    wanted: Set[int],
-    budget: Budget,
-    fits: Fits,
-    notes: Notes,
-) -> list[Kernel]:
-    """Fuse kernels so that they do the same work in fewer passes over memory.
+    kernels: list[Kernel], wanted: Set[int], budget: Budget, fits: Fits
+) -> tuple[list[Kernel], Notes]:
+    """Fuse kernels so that they do the same work with fewer traversals of memory.
+
+    Also returns why reductions are not fused.
 
     Parameters
     ----------
@@ -47,39 +46,29 @@ def fuse_rows(
     wanted
         The slots that must be stored even if no kernel reads them.
     fits
-        Whether a kernel may pass over its rows several times: they must be short and many.
-    notes
-        The reasons why reductions are not fused are added here.
+        Whether a kernel may traverse its rows several times: they must be short and many.
     """
     if not any(kernel.stages for kernel in kernels):
-        return kernels
-    return _Fuser(kernels, wanted, budget, fits, notes).fused()
+        return kernels, {}
+    fuser = _Fuser(wanted, budget, fits)
+    return fuser.fused(kernels), fuser.notes
 
 
 class _Fuser:
-    def __init__(
-        self,
-        kernels: list[Kernel],
-        wanted: Set[int],
-        budget: Budget,
-        fits: Fits,
-        notes: Notes,
-    ) -> None:
-        self.kernels = kernels
+    def __init__(self, wanted: Set[int], budget: Budget, fits: Fits) -> None:
         self.wanted = wanted
         self.budget = budget
         self.fits = fits
-        self.notes = notes
+        self.notes: Notes = {}
         self.done: list[Kernel | None] = []  # None: fused with a later kernel
         self.writer: dict[int, int] = {}  # slot -> position in `done` of its writer
         self.read_by: dict[int, list[int]] = {}  # slot -> positions in `done` of its readers
-        self.left: dict[int, int] = {}  # slot -> kernels, done or not, that read its buffer
-        for kernel in kernels:
-            for slot in kernel.reads():
-                self.left[slot] = self.left.get(slot, 0) + 1
+        self.left = Counter[int]()  # slot -> kernels, done or not, that read its buffer
 
-    def fused(self) -> list[Kernel]:
-        for kernel in self.kernels:
+    def fused(self, kernels: list[Kernel]) -> list[Kernel]:
+        for kernel in kernels:
+            self.left.update(kernel.reads())
+        for kernel in kernels:
             self._append(self._with_producers(kernel))
         return [kernel for kernel in self.done if kernel is not None]
 
@@ -120,9 +109,9 @@ class _Fuser:
         if self._is_awaited(producer):
             return Reason.ORDER
         joined = join(producer, consumer)
-        if joined is None:
-            return _reason_against(producer, consumer)
-        if sum(len(fold.op.parts) for fold in joined.folds()) > MAX_PARTS:
+        if isinstance(joined, Reason):
+            return joined
+        if sum(len(fold.op.components) for fold in joined.accumulators()) > MAX_PARTS:
             return Reason.LONG
         if not self.fits(joined):
             return Reason.ROWS
@@ -133,9 +122,8 @@ class _Fuser:
         excess = self.budget.excess(joined.draft()._replace(length=length))
         if excess is not None:
             return excess
-        for kernel, change in ((producer, -1), (consumer, -1), (joined, 1)):
-            for slot in kernel.reads():
-                self.left[slot] += change
+        self.left.update(joined.reads())
+        self.left.subtract([*producer.reads(), *consumer.reads()])
         return joined
 
     def _is_awaited(self, producer: Kernel) -> bool:
@@ -144,33 +132,27 @@ class _Fuser:
         return any(self.done[n] is not None for n in readers)
 
 
-def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
-    """Return why `join` could not fuse two kernels."""
-    for stage in (*producer.stages, *consumer.stages):
-        if stage.unfused_because is not None:
-            return stage.unfused_because
-    return Reason.AXES if consumer.stages else Reason.SHAPE
-
-
-def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
-    """Fuse two kernels; None if they do not use the same rows.
+def join(producer: Kernel, consumer: Kernel) -> Kernel | Reason:
+    """Fuse two kernels, or return why they do not use the same rows.
 
     The producer reduces rows, and the consumer uses each result only at points of its own row.
     """
-    if not producer.stages or producer.spread_outputs or consumer.over is not None:
-        return None
-    if any(stage.unfused_because is not None for stage in (*producer.stages, *consumer.stages)):
-        return None
-    if consumer.stages:
-        return _join_reduction(producer, consumer)
-    return _join_map(producer, consumer)
+    for stage in (*producer.stages, *consumer.stages):
+        if stage.unfused_because is not None:
+            return stage.unfused_because
+    joined = None
+    if not producer.spread_outputs and consumer.in_place_target is None:
+        joined = (_join_reduction if consumer.stages else _join_map)(producer, consumer)
+    if joined is None:
+        return Reason.AXES if consumer.stages else Reason.SHAPE
+    return joined
 
 
 def _join_reduction(producer: Kernel, consumer: Kernel) -> Kernel | None:
     if (producer.kept, producer.reduced) != (consumer.kept, consumer.reduced):
         return None
     joiner = _Joiner(producer)
-    stages = [joiner.stage(stage) for stage in consumer.stages if isinstance(stage, Stage)]
+    stages = [joiner.stage(stage) for stage in consumer.stages if isinstance(stage, ReduceStage)]
     row = joiner.body(consumer.row, producer.kept, into=producer.row)
     spread = joiner.body(consumer.spread, producer.kept + producer.reduced)
     if row is None or spread is None or any(stage is None for stage in stages):
@@ -260,7 +242,7 @@ class _Joiner:
 
     def __init__(self, producer: Kernel) -> None:
         self.producer = producer
-        self.folds = len(producer.folds())
+        self.folds = len(producer.accumulators())
         self.results = {o.slot: o.value for o in producer.outputs}
 
     def body(
@@ -293,16 +275,16 @@ class _Joiner:
         values = copied(source, range(len(source.instructions)), add)
         return (target, values) if fits else None
 
-    def stage(self, stage: Stage) -> Stage | None:
+    def stage(self, stage: ReduceStage) -> ReduceStage | None:
         joined = self.body(stage.element, self.producer.kept + self.producer.reduced)
         if joined is None:
             return None
         body, values = joined
         folds = (
             replace(f, value=values[f.value], index=None if f.index is None else values[f.index])
-            for f in stage.folded
+            for f in stage.folds
         )
-        return Stage(body, tuple(folds))
+        return ReduceStage(body, tuple(folds))
 
     def _is_own_row(self, access: Access, extents: Shape) -> bool:
         kept = self.producer.kept

@@ -45,9 +45,9 @@ class Shortened:
         The slot where the first iteration begins, and the number of nodes of an iteration.
     kept, skipped : int
         The number of iterations kept, and of those left out.
-    steps : list of int
-        For each operand of an iteration, the difference of its slot from the iteration before: 0 or
-        the period.
+    steps : list of list of int
+        For each node of an iteration, the difference of its operands' slots from the iteration
+        before: 0 or the period.
     """
 
     program: Program
@@ -56,7 +56,7 @@ class Shortened:
     period: int
     kept: int
     skipped: int
-    steps: list[int]
+    steps: list[list[int]]
 
     @property
     def second(self) -> int:
@@ -111,14 +111,13 @@ class Repeated:
 
     def translate_notes(self, notes: Mapping[int, Reason]) -> Notes:
         """Return the reasons for the whole program; omitted iterations have those of kept ones."""
-        short, translated = self.short, Notes()
-        for slot, reason in notes.items():
-            translated[short.renumber(short.skipped)(slot)] = reason
-        middle = range(short.second, short.first + short.kept * short.period)
-        for slot in middle:
-            if slot in notes:
-                for iterations in range(short.skipped):
-                    translated.setdefault(short.renumber(iterations)(slot), notes[slot])
+        short = self.short
+        third, by = short.second + short.period, short.skipped * short.period
+        translated = Notes()
+        for slot in range(len(short.whole.nodes)):
+            kept = slot if slot < third else max(slot - by, third + (slot - third) % short.period)
+            if kept in notes:
+                translated[slot] = notes[kept]
         return translated
 
     def check_dependencies(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
@@ -169,10 +168,8 @@ def _shortened(program: Program, first: int, period: int, iterations: int) -> Sh
     order, slots = program.nodes, program.slots
     second, end = first + period, first + iterations * period
     moves = steps(program.operands, end, period)
-    last = chain.from_iterable(program.operands[end - period : end])
-    if not all(
-        step == period or (not step and x < second) for x, step in zip(last, moves, strict=True)
-    ):
+    last = zip(chain(*program.operands[end - period : end]), chain(*moves), strict=True)
+    if not all(step == period or (not step and slot < second) for slot, step in last):
         return None
     # Apart from operands of the next iteration, the same nodes of every middle iteration must be
     # needed. Of the last two iterations, more may be needed.
@@ -248,23 +245,17 @@ def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
     """Return whether kernels from `begin` on use a moving operand of the first iteration."""
-    order, slots = short.program.nodes, short.program.slots
-    second, end = short.second, short.first + short.kept * short.period
-    stored = set[int]().union(*(kernel.writes() for kernel in kernels))
-    counts = [0]
-    for node in order[second : second + short.period]:
-        counts.append(counts[-1] + len(node.inputs))
+    program, second = short.program, short.second
+    end = short.first + short.kept * short.period
     stack = [s for kernel in kernels[begin:] for s in kernel.writes() if s >= second]
-    seen = set(stack)
+    seen = set[int]().union(*(kernel.writes() for kernel in kernels))
     while stack:
         user = stack.pop()
-        start = counts[(user - second) % short.period] if user < end else None
-        for number, operand in enumerate(order[user].inputs):
-            slot = slots[operand]
+        for number, slot in enumerate(program.operands[user]):
             if slot < second:
-                if start is not None and short.steps[start + number]:
+                if user < end and short.steps[(user - second) % short.period][number]:
                     return True
-            elif operand.storage is None and slot not in stored and slot not in seen:
+            elif program.nodes[slot].storage is None and slot not in seen:
                 seen.add(slot)
                 stack.append(slot)
     return False

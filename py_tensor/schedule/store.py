@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from py_tensor.base.layout import Layout, compose, coordinates
 from py_tensor.base.shapes import row_major
@@ -20,6 +20,7 @@ from py_tensor.ir.node import Node
 from py_tensor.ir.op import Concat, Folding, layout_of
 from py_tensor.ir.program import Program
 from py_tensor.ir.reasons import Reason
+from py_tensor.schedule.body import Access, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.cuts import cuts
 from py_tensor.schedule.kernel import FAULTS
@@ -29,7 +30,7 @@ MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may ea
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_COPIES = 1 << 22  # elements whose repetition may cost more than another dispatch
 MANY_SINKS = 6  # kernels that use a value; the search stops at this number
-MANY_PLACES = 8  # more places of a value are combined, one for each kernel
+MANY_USES = 8  # more uses of a value are combined, one for each kernel
 MAX_UNROLLED = 16  # most elements that a reduction folds as arithmetic in another kernel
 MAX_EXAMINED = 32  # consumers that are examined
 MAX_FOLLOWED = 4  # nested concatenations through which movement is followed to one operand
@@ -39,32 +40,66 @@ SEVERAL_TIMES = 1.2  # the same with `computes_once`
 
 
 Path = list[tuple[Node, bool]]  # see `Decisions.pieces`
-# A kernel's root, a view, its number of points, and whether these include broadcast copies.
-Place = tuple[int, int, float, bool]
+# Of a value: the root of the kernel, a view, its number of points, and whether these include
+# broadcast copies.
+Use = tuple[int, int, float, bool]
+
+
+class Needs(NamedTuple):
+    """What a kernel needs to compute a value.
+
+    Attributes
+    ----------
+    sources : frozenset of int
+        The buffers that it reads, with `FAULTS` if it checks indices.
+    inlined : frozenset of int
+        The nodes that it computes inline.
+    """
+
+    sources: frozenset[int] = frozenset()
+    inlined: frozenset[int] = frozenset()
+
+    def joined(self, other: Needs) -> Needs:
+        return Needs(self.sources | other.sources, self.inlined | other.inlined)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """A strided read of a stored node.
+class Rules:
+    """How a flush is planned: the limits of the device, and what earlier attempts have shown.
 
-    Strides of a contraction's operand are over (kept, reduced), those of a gather's operand over
-    its axes.
+    Attributes
+    ----------
+    constants_differ : bool
+        See `schedule`.
+    spilled : dict
+        Slots that are stored in any case -> why.
+    apart : set of int
+        Slots that get their own kernels.
+    computes_once : bool
+        Store shared values even if recomputing them is cheap.
+    stores_pieces : bool
+        Store small values that large kernels see through several views.
+    rerolls : bool
+        A kernel may run the iterations of a loop as a loop.
     """
 
-    slot: int
-    strides: tuple[int, ...]
-    offset: int
+    budget: Budget
+    constants_differ: bool = False
+    spilled: Mapping[int, Reason] = field(default_factory=dict[int, Reason])
+    apart: frozenset[int] = frozenset()
+    computes_once: bool = False
+    stores_pieces: bool = False
+    rerolls: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Decisions:
-    """The storage decisions for a flush.
+    """The storage decisions for a flush; nothing changes them after `decide`.
 
     Attributes
     ----------
     stored : set of int
-        Slots that get a buffer, including the outputs of the program. After `decide`, only
-        `Builder.need` changes it.
+        Slots that get a buffer, including the outputs of the program.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
     pieces : dict
@@ -73,87 +108,73 @@ class Decisions:
         all of its elements in the same order.
     seen_by : dict
         The inverse of `pieces`, by slots.
-    through : set of Node
+    inline_gathers : set of Node
         Gathers that compute their operand at the indices instead of reading it from a buffer.
-    cut : set of int
+    spilled : set of int
         Slots stored because a kernel would grow too large; never merged into a consumer's kernel.
-    sources : list of frozenset
-        For each slot, the buffers that inlining the node reads, with `FAULTS` if it checks indices.
-    inlined : list of frozenset
-        For each slot, the nodes that a kernel computes inline for it.
-    choosing : set of int
+    needs : list of Needs
+        For each slot, what computing the node inline takes.
+    wide_selects : set of int
         Inline nodes that choose among more than two operands.
-    part : list of int
-        For each slot, the number of its part of the flush, which loop cuts divide.
+    segment : list of int
+        For each slot, the number of its segment of the flush, which loop cuts divide.
     rerolled : list of range
-        The loops whose passes all run in one kernel; the step is the period.
-    folded : dict
-        In such a loop: slot of a later pass -> the same slot in the first pass.
-    passes : dict
-        In such a loop: slot of the first pass -> number of passes.
-    equal : dict
-        In such a loop: slot of a constant -> equal constant of the first pass.
+        The loops whose iterations all run in one kernel; the step is the period.
+    in_first : dict
+        In such a loop: slot of a later iteration -> the same slot in the first iteration.
+    iterations : dict
+        In such a loop: slot of the first iteration -> number of iterations.
+    merged_constants : dict
+        In such a loop: slot of a constant -> equal constant of the first iteration.
     depth : list of int
         Nodes of equal depth can share a kernel.
     contractions : dict
-        Anchors that are computed as a matrix product -> their operands.
+        Anchors that are computed as a matrix product -> their operands over (kept, reduced).
     buffered : dict
-        Slot -> the operands that it reads from buffers by indices (`Op.buffered`). These are in
-        `cut`, so that no kernel both computes and reads them.
+        Slot -> the operands, over their axes, that it reads by indices (`Op.buffered`). They are
+        `spilled`, so no kernel both computes and reads them.
     reasons : dict
-        Slot -> why other kernels of the flush read it from a buffer, if `store` decided that.
+        Slot -> why other kernels of the flush read it from a buffer, if it was stored for that.
     """
 
     order: list[Node]
     slots: dict[Node, int]
+    rules: Rules
     stored: set[int]
-    cut: set[int] = field(default_factory=set[int])
-    sources: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
-    inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
-    choosing: set[int] = field(default_factory=set[int])
+    spilled: set[int]
+    reasons: dict[int, Reason]
+    needs: list[Needs] = field(default_factory=list[Needs])
+    wide_selects: set[int] = field(default_factory=set[int])
     unrolled: set[Node] = field(default_factory=set[Node])
     pieces: dict[Node, Path] = field(default_factory=dict[Node, Path])
     seen_by: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
-    through: set[Node] = field(default_factory=set[Node])
-    part: list[int] = field(default_factory=list[int])
-    folded: dict[int, int] = field(default_factory=dict[int, int])
-    passes: dict[int, int] = field(default_factory=dict[int, int])
+    inline_gathers: set[Node] = field(default_factory=set[Node])
+    segment: list[int] = field(default_factory=list[int])
+    in_first: dict[int, int] = field(default_factory=dict[int, int])
+    iterations: dict[int, int] = field(default_factory=dict[int, int])
     rerolled: list[range] = field(default_factory=list[range])
-    equal: dict[int, int] = field(default_factory=dict[int, int])
+    merged_constants: dict[int, int] = field(default_factory=dict[int, int])
     depth: list[int] = field(default_factory=list[int])
     consumers: list[list[int]] = field(default_factory=list[list[int]])
-    contractions: dict[int, tuple[Operand, Operand]] = field(
-        default_factory=dict[int, tuple[Operand, Operand]]
-    )
-    buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
-    max_bytes: int = 2**62  # the size limit of a buffer
-    computes_once: bool = False  # store shared values even if recomputing them is cheap
-    stores_pieces: bool = False  # store small values that large kernels see through several views
-    rerolls: bool = True  # a kernel may run the passes of a loop as a loop
-    varies: bool = False  # see `schedule`
-    reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
-
-    def store(self, slot: int, reason: Reason) -> None:
-        """Give a pending node a buffer."""
-        self.stored.add(slot)
-        self.reasons.setdefault(slot, reason)
+    contractions: dict[int, tuple[Load, Load]] = field(default_factory=dict[int, tuple[Load, Load]])
+    buffered: dict[int, tuple[Load, ...]] = field(default_factory=dict[int, tuple[Load, ...]])
 
     def is_anchor(self, node: Node) -> bool:
         """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
-        return node.storage is None and (node.op.barrier or self.is_folded(node))
+        return node.storage is None and (node.op.barrier or self.is_reduction(node))
 
     def is_loaded(self, node: Node) -> bool:
         """Return whether the kernels that use the node read it from a buffer."""
         return node.storage is not None or self.is_anchor(node) or self._is_stored(node)
 
-    def is_written_by_parts(self, node: Node) -> bool:
+    def is_written_in_pieces(self, node: Node) -> bool:
         """Return whether several kernels write the node, as one would read too many buffers."""
-        cut = node.op.variadic and self.slots[node] in self.cut
-        return cut or node.op.is_written_by_parts(node)
+        cut = node.op.variadic and self.slots[node] in self.spilled
+        return cut or node.op.is_written_in_pieces(node)
 
-    def is_folded(self, node: Node) -> bool:
+    def is_reduction(self, node: Node) -> bool:
         """Return whether the node is a pending reduction, whose consumers may join its kernel."""
-        return node.storage is None and node.op.folds and node not in self.unrolled
+        return node.storage is None and node.op.is_reduction and node not in self.unrolled
 
     def is_inline(self, node: Node) -> bool:
         """Return whether the node, if pending, can be computed inside its consumer's kernel."""
@@ -161,16 +182,16 @@ class Decisions:
 
     def shifts(self, node: Node) -> bool:
         """Return whether an inline node may be computed from its operands at other indices."""
-        return node.op.shifts or node in self.unrolled or node in self.through
+        return node.op.shifts or node in self.unrolled or node in self.inline_gathers
 
-    def places(self, node: Node) -> int:
+    def reads_per_element(self, node: Node) -> int:
         """Return the number of elements of an operand that one element of an inline node uses."""
-        return repeats_of(node) if node in self.unrolled else node.op.places(node)
+        return repeats_of(node) if node in self.unrolled else node.op.reads_per_element(node)
 
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
         """Return a key that is equal for stored values that may share a kernel."""
         node = self.order[slot]
-        if self.is_inline(node) and slot not in self.cut:
+        if self.is_inline(node) and slot not in self.spilled:
             return self.depth[slot], node.meta.shape
         return (slot,)
 
@@ -227,6 +248,10 @@ class Decisions:
             consumers = [x for x in consumers if self.order[slot] in self.operands(self.order[x])]
         return consumers
 
+    def needs_of(self, slot: int) -> Needs:
+        """Return what a consumer of the node in `slot` needs for it."""
+        return Needs(frozenset((slot,))) if slot in self.stored else self.needs[slot]
+
     def _is_stored(self, node: Node) -> bool:
         return self.slots[node] in self.stored
 
@@ -234,10 +259,10 @@ class Decisions:
         """Yield the node in `slot` and its pending ancestors, down to and including stored ones."""
         seen, stack = {slot}, [slot]
         while stack:
-            at = stack.pop()
-            node = self.order[at]
+            seen_slot = stack.pop()
+            node = self.order[seen_slot]
             yield node
-            if at == slot or not self.is_loaded(node):
+            if seen_slot == slot or not self.is_loaded(node):
                 for operand in self.operands(node):
                     other = self.slots[operand]
                     if operand.storage is None and other not in seen:
@@ -263,47 +288,40 @@ def is_flat(node: Node) -> bool:
     )
 
 
-def decide(
-    program: Program,
-    budget: Budget,
-    cut: Mapping[int, Reason],
-    *,
-    max_bytes: int,
-    varies: bool,
-    computes_once: bool = False,
-    stores_pieces: bool = False,
-    rerolls: bool = True,
-) -> Decisions:
-    """Apply the rules to the nodes of a flush, in linear time; the slots in `cut` are stored."""
-    decisions = Decisions(
-        program.nodes,
-        program.slots,
-        {*program.outputs, *cut},
-        set(cut),
-        max_bytes=max_bytes,
-        computes_once=computes_once,
-        stores_pieces=stores_pieces,
-        rerolls=rerolls,
-        varies=varies,
-    )
-    decisions.reasons.update(cut)
-    _consumers(decisions)
-    _contractions(decisions)
-    _unroll(decisions)
-    _buffered(decisions)
-    _store_reread(decisions)
-    _cut_loops(decisions, program)
-    _unroll(decisions)  # again: reductions may be cheaper now that states of loops are stored
-    _cut_large(decisions, budget)
-    _depths(decisions)
-    if _store_shared(decisions):
-        _cut_large(decisions, budget)
-        _depths(decisions)
-    return decisions
+def decide(program: Program, rules: Rules) -> Decisions:
+    """Apply the rules to the nodes of a flush, in linear time."""
+    spilled = set(rules.spilled)
+    stored = {*program.outputs, *spilled}
+    d = Decisions(program.nodes, program.slots, rules, stored, spilled, dict(rules.spilled))
+    _find_consumers(d)
+    _find_contractions(d)
+    _unroll(d)
+    _find_buffered(d)
+    _store_reread(d)
+    _cut_loops(d, program)
+    _unroll(d)  # again: reductions may be cheaper now that states of loops are stored
+    _spill_large(d)
+    _find_depths(d)
+    stored_before = len(stored)
+    _store_shared(d)
+    # A kernel may now bind more buffers: it reads the stored value, and the buffers of that value
+    # may still be needed by others.
+    if len(stored) > stored_before:
+        _spill_large(d)
+        _find_depths(d)
+    return d
 
 
-def _consumers(d: Decisions) -> None:
-    d.consumers = [[] for _ in d.order]
+def _store(d: Decisions, slot: int, reason: Reason, *, spill: bool = False) -> None:
+    """Give a pending node a buffer; with `spill`, no consumer's kernel computes it."""
+    d.stored.add(slot)
+    d.reasons.setdefault(slot, reason)
+    if spill:
+        d.spilled.add(slot)
+
+
+def _find_consumers(d: Decisions) -> None:
+    d.consumers.extend([] for _ in d.order)
     for slot, node in enumerate(d.order):
         if node.storage is None:
             if node.op.reads_by_map:
@@ -319,7 +337,7 @@ def _find_pieces(d: Decisions, node: Node) -> None:
     path: Path = []
     while len(path) < MAX_FOLLOWED and isinstance(source.op, Concat) and source.storage is None:
         split = coordinates(layout.strides, layout.offset, ranges, source.meta.shape)
-        if split is None or d.is_written_by_parts(source):
+        if split is None or d.is_written_in_pieces(source):
             break
         offsets, matrix = split
         axis: int = source.attrs
@@ -351,7 +369,7 @@ def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(a for a in range(rank) if a not in axes), axes
 
 
-def _contractions(d: Decisions) -> None:
+def _find_contractions(d: Decisions) -> None:
     """Find matrix products, and store their operands.
 
     The search goes from the results down, so that a product that is an operand of another one is
@@ -371,19 +389,21 @@ def _contractions(d: Decisions) -> None:
             d.unrolled.add(node)
             continue
         large = any(
-            d.order[o.slot].storage is None and d.order[o.slot].meta.nbytes > d.max_bytes
+            d.order[o.slot].storage is None
+            and d.order[o.slot].meta.nbytes > d.rules.budget.max_bytes
             for o in (a, b)
         )
         if rows > 1 and columns > 1 and not large:
             d.contractions[slot] = a, b
             for operand in (a, b):
                 if d.order[operand.slot].storage is None:
-                    d.store(operand.slot, Reason.FACTOR)
+                    _store(d, operand.slot, Reason.FACTOR)
 
 
-def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Operand, other: Operand) -> int:
+def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Load, other: Load) -> int:
     """Return the product of the extents that move only one operand of a product."""
-    return prod(shape[k] for i, k in enumerate(kept) if one.strides[i] and not other.strides[i])
+    strides = zip(kept, one.access.strides, other.access.strides, strict=False)
+    return prod(shape[axis] for axis, moves, other_moves in strides if moves and not other_moves)
 
 
 def repeats_of(node: Node) -> int:
@@ -394,7 +414,7 @@ def repeats_of(node: Node) -> int:
 def _unroll(d: Decisions) -> None:
     """Find the reductions of few elements that become arithmetic in their consumers' kernels."""
     for slot, node in enumerate(d.order):
-        if d.is_folded(node) and slot not in d.contractions and _is_arithmetic(d, node):
+        if d.is_reduction(node) and slot not in d.contractions and _is_arithmetic(d, node):
             d.unrolled.add(node)
 
 
@@ -418,37 +438,37 @@ def _cost_below(d: Decisions, node: Node) -> int:
 def _follows_over_rows(d: Decisions, node: Node) -> bool:
     """Return whether a reduction follows another one over the same rows that is not unrolled."""
     return any(
-        d.is_folded(x) and x.attrs == node.attrs
+        d.is_reduction(x) and x.attrs == node.attrs
         for operand in node.inputs
         for x in islice(d.below(d.slots[operand]), MAX_EXAMINED)
     )
 
 
 def _is_inner(d: Decisions, slot: int) -> bool:
-    """Return whether other kernels compute with a reduction, and none of them passes over its rows.
+    """Return whether other kernels compute with a reduction, and none of them runs over its rows.
 
     If the result, or its epilogue, is stored, its own kernel serves rows of every length. If the
     result is broadcast over the reduced shape, and that is not reduced along other axes, one kernel
-    may pass over the rows twice. Only the nearest consumers are examined.
+    may run over the rows twice. Only the nearest consumers are examined.
     """
     node = d.order[slot]
     shape = node.inputs[0].meta.shape
     inner = False
     seen, stack = {slot}, [slot]
     while stack:
-        at = stack.pop()
-        wide = d.order[at].meta.shape == shape
-        if at in d.stored:
-            if wide or at == slot:
+        value = stack.pop()
+        wide = d.order[value].meta.shape == shape
+        if value in d.stored:
+            if wide or value == slot:
                 return False
-            if at not in d.reasons:
+            if value not in d.reasons:
                 continue
             inner = True  # other kernels of the flush use it
-        if wide and not d.consumers[at]:
+        if wide and not d.consumers[value]:
             return False
-        for consumer in d.consumers[at]:
+        for consumer in d.consumers[value]:
             above = d.order[consumer]
-            if d.is_folded(above):
+            if d.is_reduction(above):
                 if wide and above.attrs == node.attrs:
                     return False
                 inner = True
@@ -466,22 +486,23 @@ def _is_inner(d: Decisions, slot: int) -> bool:
     return inner
 
 
-def _buffered(d: Decisions) -> None:
+def _find_buffered(d: Decisions) -> None:
     """Store the operands that ops read from buffers by indices, in separate kernels."""
     for slot, node in enumerate(d.order):
         buffered = node.op.buffered(node) if node.storage is None else ()
         if buffered:
-            # Addresses inside a body can use any strides; a separate pass needs contiguous buffers.
-            trace = _trace if node.op.inline else _in_order
-            operands = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
+            # Addresses inside a body can use any strides; other kernels need contiguous buffers.
+            in_order = not node.op.inline
+            operands = [
+                _trace(d, x, tuple(range(len(x.meta.shape))), in_order=in_order) for x in buffered
+            ]
             if _reads_through(d, node) and _is_computed(d, d.order[operands[0].slot]):
-                d.through.add(node)
+                d.inline_gathers.add(node)
                 continue
             d.buffered[slot] = tuple(operands)
             for operand in operands:
                 if d.order[operand.slot].storage is None:
-                    d.store(operand.slot, node.op.stored_because)
-                    d.cut.add(operand.slot)
+                    _store(d, operand.slot, node.op.stored_because, spill=True)
 
 
 def _reads_through(d: Decisions, node: Node) -> bool:
@@ -493,14 +514,14 @@ def _reads_through(d: Decisions, node: Node) -> bool:
 
 def _is_computed(d: Decisions, node: Node) -> bool:
     """Return whether a node where movement begins is computed inline in its consumers."""
-    if d.slots[node] in d.stored or d.is_written_by_parts(node):
+    if d.slots[node] in d.stored or d.is_written_in_pieces(node):
         return False
     return d.is_inline(node) or (node.storage is None and node.op.generates)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """Return the two operands of one shape whose product is summed; None for other reductions."""
-    if not d.is_folded(node) or not node.meta.dtype.is_word:
+    if not d.is_reduction(node) or not node.meta.dtype.is_word:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:
@@ -512,120 +533,98 @@ def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     return None
 
 
-def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
-    """Follow movement to the node whose buffer will be read."""
+def _trace(d: Decisions, node: Node, axes: tuple[int, ...], *, in_order: bool = False) -> Load:
+    """Follow movement to the node whose buffer will be read; `in_order` keeps row-major order."""
     units = row_major(node.meta.shape)
     strides, offset = tuple(units[a] for a in axes), 0
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
     while node.storage is None and node.op.reads_by_map and d.slots[node] not in d.stored:
         if not is_flat(node):
             composed = compose(strides, offset, ranges, layout_of(node))
-            if composed is None:
+            if composed is None or in_order:
                 break
             strides, offset = composed
         node = node.inputs[0]
-    return Operand(d.slots[node], strides, offset)
+    return Load(d.slots[node], node.meta.dtype, Access(strides, offset))
 
 
-def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
-    """Return the node whose buffer holds the elements in row-major order."""
-    units = row_major(node.meta.shape)
-    while node.storage is None and d.slots[node] not in d.stored and is_flat(node):
-        node = node.inputs[0]
-    return Operand(d.slots[node], units, 0)
-
-
-def _cut_large(d: Decisions, budget: Budget) -> None:
+def _spill_large(d: Decisions) -> None:
     """Store operands where a kernel would bind too many buffers or grow too long."""
-    d.sources.clear()
-    d.inlined.clear()
+    d.needs.clear()
     for slot, node in enumerate(d.order):
-        sources, inlined = frozenset((slot,)), frozenset[int]()
+        needs = None
         if node.storage is None and node.op.generates:
-            sources = inlined
-        elif node.storage is None and not d.is_written_by_parts(node):
-            needs = _fitting(d, node, budget)
-            if needs is not None:
-                sources, inlined = needs
-                own = d.folded.get(slot, slot)
-                inlined |= {own} if d.is_inline(node) else inlined
-                if node.op.variadic and len(node.inputs) > 2:
-                    d.choosing.add(own)
-        d.sources.append(sources)
-        d.inlined.append(inlined)
+            needs = Needs()
+        elif node.storage is None and not d.is_written_in_pieces(node):
+            needs = _fitting(d, slot, node)
+        d.needs.append(Needs(frozenset((slot,))) if needs is None else needs)
 
 
-def _fitting(
-    d: Decisions, node: Node, budget: Budget
-) -> tuple[frozenset[int], frozenset[int]] | None:
+def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     """Store operands until a kernel that computes a node fits.
 
-    Returns the buffers that its consumers then read to compute it, and the nodes inlined; None if
-    they read the node itself.
+    Returns what its consumers then need to compute it; None if they read the node itself.
     """
     is_anchor = d.is_anchor(node)
     while True:
-        sources, inlined = _needs(d, node)
+        needs = _needs_of_operands(d, node)
         if is_anchor:
-            draft = Draft(inside=sources, words=d.words(node), work=node.op.work_buffers)
+            draft = Draft(inside=needs.sources, words=d.words(node), work=node.op.work_buffers)
         else:
             # A node that chooses among many operands counts each of its choices.
-            choices = sum([len(d.order[s].inputs) for s in inlined & d.choosing])
-            draft = Draft(around=sources, length=len(inlined) + choices + 1)
-        excess = budget.excess(draft)
-        if excess is not None and node.op.variadic:  # kernels write parts of it
-            d.store(d.slots[node], Reason.CONCAT)
-            d.cut.add(d.slots[node])
+            choices = sum([len(d.order[s].inputs) for s in needs.inlined & d.wide_selects])
+            draft = Draft(around=needs.sources, length=len(needs.inlined) + choices + 1)
+        excess = d.rules.budget.excess(draft)
+        if excess is None:
+            break
+        if node.op.variadic:  # kernels write parts of it
+            _store(d, slot, Reason.CONCAT, spill=True)
             return None
-        if excess is None or not _cut_one(d, node, excess):
-            return None if is_anchor else (sources, inlined)
+        spilled = _largest_operand(d, node)
+        if spilled is None:
+            break
+        _store(d, spilled, excess, spill=True)
+    if is_anchor:
+        return None
+    if not d.is_inline(node):
+        return needs
+    counted = d.in_first.get(slot, slot)
+    if node.op.variadic and len(node.inputs) > 2:
+        d.wide_selects.add(counted)
+    return Needs(needs.sources, needs.inlined | {counted})
 
 
-def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the buffers that a consumer of `slot` reads through it, and the nodes inlined."""
-    if slot in d.stored:
-        return frozenset((slot,)), frozenset()
-    return d.sources[slot], d.inlined[slot]
-
-
-def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the buffers that a kernel reads to compute a node, and the nodes inlined."""
-    sources: frozenset[int] = frozenset()
-    inlined: frozenset[int] = frozenset()
+def _needs_of_operands(d: Decisions, node: Node) -> Needs:
+    """Return what a kernel needs to compute the operands of a node."""
+    sources = frozenset((FAULTS,)) if node.op.notes_faults(node) else frozenset[int]()
+    inlined = frozenset[int]()
     for operand in d.operands(node):
-        more, code = _needs_through(d, d.slots[operand])
-        sources, inlined = sources | more, inlined | code
-    if node.op.notes_faults(node):
-        sources |= {FAULTS}
-    return sources, inlined
+        needs = d.needs_of(d.slots[operand])
+        sources, inlined = sources | needs.sources, inlined | needs.inlined
+    return Needs(sources, inlined)
 
 
-def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
-    """Store the operand that needs the most buffers and nodes; False if none can be stored."""
+def _largest_operand(d: Decisions, node: Node) -> int | None:
+    """Return the operand that needs the most buffers and nodes; None if none can be stored."""
     candidates: list[tuple[int, int, int]] = []
     for operand in node.inputs:
         lowest = bottom(operand)
         slot = d.slots[lowest]
         if d.is_inline(lowest) and slot not in d.stored:
-            sources, inlined = _needs_through(d, slot)
-            candidates.append((len(sources), len(inlined), slot))
-    if not candidates:
-        return False
-    slot = max(candidates)[2]
-    d.store(slot, reason)
-    d.cut.add(slot)
-    return True
+            needs = d.needs_of(slot)
+            candidates.append((len(needs.sources), len(needs.inlined), slot))
+    return max(candidates)[2] if candidates else None
 
 
 def _store_reread(d: Decisions) -> None:
-    """Store values that a kernel would compute at several places, or for many broadcast copies.
+    """Store values that a kernel would use several times, or for many broadcast copies.
 
-    A place is a kernel and the movement through which it sees the value. The search goes from the
-    results down, so that places multiply along a chain, and a stored value is a single place for
+    A use is a kernel and the movement through which it sees the value. The search goes from the
+    results down, so that uses multiply along a chain, and a stored value is a single use of
     everything below it.
     """
     views: dict[tuple[int, ...], int] = {}
-    places: list[frozenset[Place]] = [frozenset()] * len(d.order)
+    uses: list[frozenset[Use]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
     several = [False] * len(d.order)  # a kernel sees the value through several views
 
@@ -637,24 +636,26 @@ def _store_reread(d: Decisions) -> None:
         node = d.order[slot]
         if node.storage is not None or node.op.generates:
             continue
-        if d.is_written_by_parts(node):
-            d.store(slot, Reason.CONCAT)
-        reads: set[Place] = set()
-        for consumer, uses in Counter(d.used_by(slot)).items():
+        if d.is_written_in_pieces(node):
+            _store(d, slot, Reason.CONCAT)
+        reads: set[Use] = set()
+        for consumer, times in Counter(d.used_by(slot)).items():
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
-            seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
-            if d.is_written_by_parts(above):  # once for each operand position
-                position = slot if d.stores_pieces else 0
-                reads.add((consumer, view_by(0, above.key, position), uses * node.meta.size, False))
+            seen = ((consumer, 0, _points(d, above, node), False),) if ends else uses[consumer]
+            if d.is_written_in_pieces(above):  # once for each operand position
+                position = slot if d.rules.stores_pieces else 0
+                reads.add(
+                    (consumer, view_by(0, above.key, position), times * node.meta.size, False)
+                )
             elif d.shifts(above):
-                lists = [d.slots[x] for x in above.inputs[1:]] if above in d.through else []
+                lists = [d.slots[x] for x in above.inputs[1:]] if above in d.inline_gathers else []
                 for number, operand in enumerate(above.inputs):
                     if operand is node:
                         share = above.op.share(above, number)
                         for kernel, view, points, expanded in seen:
-                            for place in range(d.places(above)):
-                                moved = view_by(view, above.key, number, place, *lists)
+                            for read in range(d.reads_per_element(above)):
+                                moved = view_by(view, above.key, number, read, *lists)
                                 reads.add((kernel, moved, points * share, expanded))
             elif above.op.reads_by_map and not is_flat(above):
                 expands = above.meta.size > node.meta.size
@@ -665,66 +666,66 @@ def _store_reread(d: Decisions) -> None:
                 reads.update(seen)
             several[slot] |= not ends and several[consumer]
             several[slot] |= len({kernel for kernel, _, _, _ in reads}) < len(reads)
-            if len(reads) > MANY_PLACES:
+            if len(reads) > MANY_USES:
                 reads = _together(reads, view_by(-1, *sorted(view for _, view, _, _ in reads)))
             beyond = 1.0 if ends else copies[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond *= above.meta.size / node.meta.size
             copies[slot] = max(copies[slot], beyond)
-        places[slot] = frozenset(reads)
+        uses[slot] = frozenset(reads)
         if d.is_inline(node) and slot not in d.stored:
             reason = _why_repeated(d, slot, copies[slot], reads)
-            if d.stores_pieces and several[slot] and _is_piece(d, slot, reads):
+            if d.rules.stores_pieces and several[slot] and _is_piece(d, slot, reads):
                 reason = Reason.REREAD
             if reason is not None:
-                d.store(slot, reason)
+                _store(d, slot, reason)
 
 
-def _together(places: Iterable[Place], view: int) -> set[Place]:
-    """Combine places into one for each kernel, for the kernels that compute most."""
+def _together(uses: Iterable[Use], view: int) -> set[Use]:
+    """Combine uses into one for each kernel, for the kernels that compute most."""
     points: dict[int, float] = {}
     expanded: dict[int, bool] = {}
-    for kernel, _, more, expands in places:
+    for kernel, _, more, expands in uses:
         points[kernel] = points.get(kernel, 0.0) + more
         expanded[kernel] = expanded.get(kernel, True) and expands
-    most = sorted(points, key=lambda kernel: -points[kernel])[:MANY_PLACES]
+    most = sorted(points, key=lambda kernel: -points[kernel])[:MANY_USES]
     return {(kernel, view, points[kernel], expanded[kernel]) for kernel in most}
 
 
-def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
+def _why_repeated(d: Decisions, slot: int, copies: float, uses: Iterable[Use]) -> Reason | None:
     """Return the reason to store a value that a kernel would compute too often, or None.
 
-    A place counts in proportion to the points at which it computes the value, which may be fewer or
+    A use counts in proportion to the points at which it computes the value, which may be fewer or
     more than the value's elements. Broadcast copies count at most once.
     """
     node = d.order[slot]
-    if node.meta.nbytes > d.max_bytes or not node.meta.size:
+    if node.meta.nbytes > d.rules.budget.max_bytes or not node.meta.size:
         return None
     is_large = copies * node.meta.size >= MANY_COPIES
-    cheap = 0 if d.computes_once and is_large else CHEAP_UNDER_EXPANSION
+    cheap = 0 if d.rules.computes_once and is_large else CHEAP_UNDER_EXPANSION
     if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
         return Reason.REPEATED
     counts: dict[int, float] = {}
-    for kernel, _, points, expanded in places:
+    for kernel, _, points, expanded in uses:
         times = points / node.meta.size
         counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
     most, every = max(counts.values(), default=0.0), sum(counts.values())
-    if most >= (SEVERAL_TIMES if d.computes_once else MANY_TIMES):
+    if most >= (SEVERAL_TIMES if d.rules.computes_once else MANY_TIMES):
         return Reason.REREAD
     return Reason.REREAD if most >= TWICE and every >= most + 1 else None
 
 
-def _is_piece(d: Decisions, slot: int, places: Iterable[Place]) -> bool:
+def _is_piece(d: Decisions, slot: int, uses: Iterable[Use]) -> bool:
     """Return whether kernels of many more points see a computed value where movement begins.
 
     A value that several branches of such a kernel use is computed at every point.
     """
     node = d.order[slot]
-    if not node.op.operations(node) or node.meta.nbytes > d.max_bytes:
+    if not node.op.operations(node) or node.meta.nbytes > d.rules.budget.max_bytes:
         return False
     above = [d.order[consumer] for consumer in d.used_by(slot)]
     moves = any(d.shifts(x) or (x.op.reads_by_map and not is_flat(x)) for x in above)
-    roots = (d.order[kernel] for kernel, _, _, _ in places)
+    roots = (d.order[kernel] for kernel, _, _, _ in uses)
     return moves and any(_points(d, x, x.inputs[0]) >= TWICE * node.meta.size for x in roots)
 
 
@@ -734,55 +735,48 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 
 
 def _cut_loops(d: Decisions, program: Program) -> None:
-    """Cut loops between passes, and store the values that later parts need from earlier ones."""
+    """Cut loops between iterations, and store the values that later segments need."""
     last_use = [max(slots, default=-1) for slots in d.consumers]
     # Results alone do not end an iteration: one kernel can store those of several.
     factors = {operand.slot for pair in d.contractions.values() for operand in pair}
-    ends = (d.stored - program.outputs) | d.cut | (factors & d.stored)
-    # A kernel that folds costly elements in several passes would be too long.
-    ends |= {slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)}
-    boundaries, d.rerolled = cuts(
-        program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
-    )
+    ends = (d.stored - program.outputs) | d.spilled | (factors & d.stored)
+    # A kernel that folds costly elements of several iterations would be too long.
+    reductions = [slot for slot, node in enumerate(d.order) if d.is_reduction(node)]
+    most = MAX_RECOMPUTED_COST
+    ends |= {slot for slot in reductions if d.cost(slot, most) > most}
+    can_reroll = rerolls if d.rules.rerolls else lambda node: False
+    boundaries, rerolled = cuts(program, last_use, d.stored, ends, MAX_BODY, can_reroll)
+    d.rerolled.extend(rerolled)
     for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):
             first = loop.start + (slot - loop.start) % loop.step
-            d.passes[first] = len(loop)
+            d.iterations[first] = len(loop)
             if slot != first:
-                d.folded[slot] = first
-    if not d.varies:
+                d.in_first[slot] = first
+    if not d.rules.constants_differ:
         _equal_constants(d)
     starts = set(boundaries)
-    d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
+    d.segment.extend(accumulate(slot in starts for slot in range(len(d.order))))
     for slot, node in enumerate(d.order):
         below = bottom(node)
-        crosses = last_use[slot] >= 0 and d.part[last_use[slot]] != d.part[slot]
-        if crosses and d.is_inline(below) and below.meta.nbytes <= d.max_bytes:
-            d.store(d.slots[below], Reason.LOOP)
-
-
-def _is_long(d: Decisions, slot: int) -> bool:
-    """Return whether an element to be folded is costly."""
-    return d.cost(slot, MAX_RECOMPUTED_COST) > MAX_RECOMPUTED_COST
-
-
-def _never(node: Node) -> bool:
-    return False
+        crosses = last_use[slot] >= 0 and d.segment[last_use[slot]] != d.segment[slot]
+        if crosses and d.is_inline(below) and below.meta.nbytes <= d.rules.budget.max_bytes:
+            _store(d, d.slots[below], Reason.LOOP)
 
 
 def _equal_constants(d: Decisions) -> None:
-    """Find the constants that are equal in all passes of a loop, so that one replaces all.
+    """Find the constants that are equal in all iterations of a loop, so that one replaces all.
 
-    Looking up a constant in each pass takes a kernel as long as several ops. The plan is only valid
-    while the constants are equal (`Plan.holds`).
+    Looking up a constant in each iteration takes a kernel as long as several ops. The plan is only
+    valid while the constants are equal (`Plan.holds`).
     """
     copies: dict[int, list[int]] = {}
-    for slot, first in d.folded.items():
+    for slot, first in d.in_first.items():
         if d.order[slot].op.constant:
             copies.setdefault(first, []).append(slot)
     for first, others in copies.items():
         if all(is_equal(d.order[slot], d.order[first]) for slot in others):
-            d.equal.update(dict.fromkeys(others, first))
+            d.merged_constants.update(dict.fromkeys(others, first))
 
 
 def rerolls(node: Node) -> bool:
@@ -795,13 +789,8 @@ def rerolls(node: Node) -> bool:
     return node.op.inline and not moves and not node.op.buffered(node)
 
 
-def _store_shared(d: Decisions) -> bool:
-    """Store values that cost more if several kernels recompute them.
-
-    Returns whether there are any. A kernel may then bind more buffers: it reads the stored value,
-    and the buffers of that value may still be needed by others.
-    """
-    stores_any = False
+def _store_shared(d: Decisions) -> None:
+    """Store values that cost more if several kernels recompute them."""
     sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
@@ -812,9 +801,7 @@ def _store_shared(d: Decisions) -> bool:
                 reached |= frozenset((d.kernel_of(consumer),)) if ends else sinks[consumer]
         sinks[slot] = reached
         if d.is_inline(node) and slot not in d.stored and _is_worth_storing(d, slot, len(reached)):
-            d.store(slot, Reason.SHARED)
-            stores_any = True
-    return stores_any
+            _store(d, slot, Reason.SHARED)
 
 
 def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
@@ -823,15 +810,16 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
     A stored value costs its reads once, one write, and one read in each kernel. A recomputed value
     costs its reads in each kernel.
     """
-    if kernels < 2 or d.order[slot].meta.nbytes > d.max_bytes:
+    if kernels < 2 or d.order[slot].meta.nbytes > d.rules.budget.max_bytes:
         return False
-    reads = len(d.sources[slot] - {FAULTS})
-    cost = sum(d.cost_of(d.order[s]) * d.passes.get(s, 1) for s in d.inlined[slot])
-    most = 0 if d.computes_once else MAX_RECOMPUTED_COST
+    sources, inlined = d.needs[slot]
+    reads = len(sources - {FAULTS})
+    cost = sum(d.cost_of(d.order[s]) * d.iterations.get(s, 1) for s in inlined)
+    most = 0 if d.rules.computes_once else MAX_RECOMPUTED_COST
     return kernels * reads > reads + 1 + kernels or kernels * cost > most
 
 
-def _depths(d: Decisions) -> None:
+def _find_depths(d: Decisions) -> None:
     """Compute depths: the maximum number of edges on a path that no kernel can span.
 
     If a node and its ancestor have equal depth, all edges between them keep the flat index, so one
@@ -845,8 +833,8 @@ def _depths(d: Decisions) -> None:
             for operand in d.operands(node):
                 pending = operand.storage is None and not operand.op.constant
                 slot = d.slots[operand]
-                ends = d.is_anchor(operand) or slot in d.cut
-                ends = ends or d.part[slot] != d.part[number]
+                ends = d.is_anchor(operand) or slot in d.spilled
+                ends = ends or d.segment[slot] != d.segment[number]
                 depth = max(depth, d.depth[slot] + (pending and (shifts or ends)))
             if d.is_anchor(node):
                 depth += 1

@@ -140,7 +140,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
     If they were not computed too, the intermediate results would be recomputed for each of them.
     Also, in a loop that reads one of several interdependent states, the expressions of the other
-    states would grow in every pass.
+    states would grow in every iteration.
     """
     program = request.program
     order, slots = program.nodes, program.slots

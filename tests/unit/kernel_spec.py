@@ -10,7 +10,7 @@ from py_tensor.ir.primitives import CONCAT
 from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Accumulated, Addressed, Body, Const, Gather, Load, Mask
 from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel, Output, Pass, Scattered, Stage
+from py_tensor.schedule.kernel import Kernel, Output, ReduceStage, Scattered, Stage
 from py_tensor.schedule.order import OVERWRITTEN_BYTES
 from py_tensor.schedule.pack import MAX_PACK
 
@@ -66,7 +66,7 @@ def _written(kernel: Kernel, program: Program) -> dict[int, int]:
         assert output.slot not in written, f"{kernel.label}: two outputs for slot {output.slot}"
         assert output.dtype is meta.dtype
         _check_stored(kernel, output, extents, meta.size)
-        written[output.slot] = size_of(extents) if kernel.over is None else meta.size
+        written[output.slot] = size_of(extents) if kernel.in_place_target is None else meta.size
     return written
 
 
@@ -95,8 +95,8 @@ def _check_budget(kernel: Kernel, budget: Budget) -> None:
     if not any(isinstance(stage, Scattered) for stage in kernel.stages):
         assert len(kernel.reads()) + stored <= most, f"{kernel.label}: too many buffers"
     for stage in () if kernel.revisits else kernel.stages:
-        if isinstance(stage, Stage):
-            parts = sum(len(fold.op.parts) for fold in stage.folds())
+        if isinstance(stage, ReduceStage):
+            parts = sum(len(fold.op.components) for fold in stage.accumulators())
             assert len(stage.element.slots()) + parts <= most
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= most
 
@@ -118,7 +118,7 @@ def _check_bodies(kernel: Kernel, program: Program) -> None:
         for body in stage.bodies():
             _check_body(kernel, body, whole, folded, program)
         _check_alive(kernel, stage)
-        folded += len(stage.folds()) or 1  # a stage of another kind leaves one result
+        folded += len(stage.accumulators()) or 1  # a stage of another kind leaves one result
     for body, extents, outputs in (
         (kernel.row, kernel.kept, kernel.outputs),
         (kernel.spread, whole, kernel.spread_outputs),
@@ -145,9 +145,9 @@ def _check_body(kernel: Kernel, body: Body, extents: Shape, folded: int, program
             assert x.number < folded, f"{label} is not folded yet"
 
 
-def _check_alive(kernel: Kernel, stage: Pass) -> None:
-    if isinstance(stage, Stage):
-        folds = {v for f in stage.folds() for v in (f.value, f.index) if v is not None}
+def _check_alive(kernel: Kernel, stage: Stage) -> None:
+    if isinstance(stage, ReduceStage):
+        folds = {v for f in stage.accumulators() for v in (f.value, f.index) if v is not None}
         _check_used(kernel, stage.element, folds)
     elif isinstance(stage, Scattered):
         _check_used(kernel, stage.element, {stage.at, stage.value})

@@ -31,6 +31,7 @@ from py_tensor.schedule.body import (
     NOWHERE,
     Access,
     Accumulated,
+    Address,
     Apply,
     Body,
     Const,
@@ -39,20 +40,19 @@ from py_tensor.schedule.body import (
     Index,
     Load,
     Mask,
-    Place,
     Select,
     Within,
 )
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import (
+    Accumulator,
     Contraction,
-    Fold,
     Kernel,
     Output,
+    ReduceStage,
     Scanned,
     Scattered,
     Sorted,
-    Stage,
 )
 from py_tensor.schedule.order import Request
 from py_tensor.schedule.passes import after_each_pass
@@ -134,8 +134,8 @@ class Simulator:
 
     def planned(self, program: Program) -> list[Kernel]:
         """Return the kernels of a program, by all passes over the graph."""
-        budget = Budget(self.max_buffers)
-        passes = after_each_pass(program, budget, self.max_bytes, self.fits)
+        budget = Budget(self.max_buffers, self.max_bytes)
+        passes = after_each_pass(program, budget, self.fits)
         return kernel_spec.checked((x.kernels for x in passes), program, budget)
 
     def is_lost(self, node: Node) -> bool:
@@ -203,10 +203,10 @@ def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
                 meta = program.nodes[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
                 buffers.setdefault(output.slot, empty)
-            if kernel.over is not None:
-                (output,), whole = kernel.outputs, buffers[kernel.over.slot]
+            if kernel.in_place_target is not None:
+                (output,), whole = kernel.outputs, buffers[kernel.in_place_target.slot]
                 assert whole.written.all()
-                assert whole.data.size == kernel.over.size
+                assert whole.data.size == kernel.in_place_target.size
                 at = addresses(output.access, kernel.kept).reshape(-1)
                 written = np.ones(whole.data.size, bool)
                 written[at] = False
@@ -228,9 +228,9 @@ def _run(kernel: Kernel, program: Program, buffers: dict[int, Buffer]) -> None:
         elif isinstance(stage, Scanned | Sorted):
             values = _evaluate(stage.element, whole, program, buffers, accumulated)
             accumulated.append(_along(stage, values))
-        elif isinstance(stage, Stage):
+        elif isinstance(stage, ReduceStage):
             values = _evaluate(stage.element, whole, program, buffers, accumulated)
-            accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
+            accumulated += [_fold(fold, values, kernel) for fold in stage.accumulators()]
         else:
             raise TypeError(f"{kernel.label}: no simulation of {type(stage).__name__}")
     row = _evaluate(kernel.row, kernel.kept, program, buffers, accumulated)
@@ -265,7 +265,7 @@ def _gather(i: Gather, at: Value, buffers: dict[int, Buffer]) -> Value:
     return Value(buffer.data[places], inside & buffer.written[places] & at.defined)
 
 
-def _place(i: Place, values: list[Value], extents: Shape) -> Value:
+def _place(i: Address, values: list[Value], extents: Shape) -> Value:
     at, inside = addresses(i.access, extents), np.ones(extents, bool)
     defined = np.ones(extents, bool)
     for value, extent, stride in zip(i.indices, i.extents, i.strides, strict=True):
@@ -279,7 +279,7 @@ def _place(i: Place, values: list[Value], extents: Shape) -> Value:
     return Value((found % 2**32).astype(np.uint32), defined)
 
 
-def _guard(i: Place, values: list[Value], extents: Shape) -> Array:
+def _guard(i: Address, values: list[Value], extents: Shape) -> Array:
     """Return where an index is used; elsewhere it may have any value."""
     return np.ones(extents, bool) if i.guard is None else values[i.guard].data
 
@@ -300,7 +300,7 @@ def _evaluate(
                 value = _load(i, extents, buffers)
             case Gather():
                 value = _gather(i, values[i.at], buffers)
-            case Place():
+            case Address():
                 value = _place(i, values, extents)
             case Index():
                 numbers = addresses(i.access, extents) % 2**32
@@ -358,7 +358,7 @@ def _select(mask: Value, inside: Value, outside: Value) -> Value:
     )
 
 
-def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
+def _fold(fold: Accumulator, values: list[Value], kernel: Kernel) -> Value:
     axes = tuple(range(len(kernel.kept), len(kernel.kept + kernel.reduced)))
     if fold.index is not None:  # its NumPy function needs no such operand
         numbers = np.arange(size_of(kernel.reduced)).reshape(kernel.reduced)

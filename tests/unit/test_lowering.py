@@ -48,7 +48,7 @@ def test_a_cached_lowering_equals_a_new_one(source: Random, software: bool) -> N
         program.run(15)
         profile = AdapterProfile(software=software)
         for kernel in backend.kernels:
-            if kernel.checks() or kernel.over is not None or kernel.slab:
+            if kernel.checks() or kernel.in_place_target is not None or kernel.slab:
                 continue  # these become other kernels
             moved = kernel.with_slots(lambda slot: 1000 - 3 * slot)
             assert moved is not None

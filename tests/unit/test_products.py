@@ -35,7 +35,7 @@ def stored(shape: Shape) -> pt.Tensor:
 def kernels(result: pt.Tensor) -> list[Kernel]:
     result.device.collect()
     program = make_request([result._to_read()]).program
-    return kernels_of(program, Budget(PROFILE.max_buffers), 2**62, fits(PROFILE)).kernels
+    return kernels_of(program, Budget(PROFILE.max_buffers), fits(PROFILE)).kernels
 
 
 def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:

@@ -49,8 +49,10 @@ def test_planning_does_not_change_a_program(gpu: GPU) -> None:
     program = traced(gpu)
     before = list(program.nodes), dict(program.slots), list(program.outputs), program.key
     states = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]
-    for varies in (False, True):
-        for _ in schedules(program, Budget(8), 2**30, lambda _: True, varies=varies):
+    for constants_differ in (False, True):
+        for _ in schedules(
+            program, Budget(8, 2**30), lambda _: True, constants_differ=constants_differ
+        ):
             pass
     assert before == (program.nodes, program.slots, list(program.outputs), program.key)
     after = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]

@@ -11,7 +11,7 @@ import pytest
 from py_tensor.base.dtypes import float32
 from py_tensor.ir.primitives import MUL
 from py_tensor.schedule.body import Access, Apply, Body, Const, Load, Source
-from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
+from py_tensor.schedule.reroll import Before, Current, Loop, Operand, Outside, Varying, loops_in
 
 ADD = replace(MUL, name="add")
 MODULUS = 1_000_003  # numbers stay small, and products of different values stay different
@@ -44,10 +44,10 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
 
         def value(operand: Operand, own: list[int] = own, row: list[int] = constants) -> int:
             match operand:
-                case Given():
+                case Outside():
                     return outside[operand.value]
-                case Own():
-                    return own[operand.place]
+                case Current():
+                    return own[operand.position]
                 case Before():
                     return earlier[operand]
                 case Varying():
@@ -59,11 +59,11 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
             own.append(applied(i, [value(x) for x in operands]))
         passed.append(own)
         for before in sorted(earlier, key=lambda x: -x.back):
-            nearer = Before(before.place, before.back - 1)
-            earlier[before] = own[before.place] if before.back == 1 else earlier[nearer]
+            nearer = Before(before.position, before.back - 1)
+            earlier[before] = own[before.position] if before.back == 1 else earlier[nearer]
     found: dict[int, int] = {}
     for x in loop.used:
-        found[loop.iterations[-x.back][x.place]] = passed[-x.back][x.place]
+        found[loop.iterations[-x.back][x.position]] = passed[-x.back][x.position]
     return found
 
 
@@ -83,13 +83,13 @@ def recorded(choose: random.Random) -> tuple[Body, list[int]]:
     ]
     targets = [choose.randrange(len(states)) for _ in steps]
     older = list(states)
-    passes = choose.randint(2, 60)
-    for turn in range(passes):
+    iterations = choose.randint(2, 60)
+    for turn in range(iterations):
         own, before = list[int](), list(states)
         for n, ((op, a, b, kind), target) in enumerate(zip(steps, targets, strict=True)):
             pool = [*own, *states, *fixed, *(older if choose_far(steps) else [])]
             left, right = pool[a % len(pool)], pool[b % len(pool)]
-            if kind < 0.3:  # a different constant in each pass
+            if kind < 0.3:  # a different constant in each iteration
                 right = body.add(Const(100 + turn * len(steps) + n, float32))
             own.append(body.add(Apply(op, float32, (left, right))))
             if kind > 0.5:
@@ -126,7 +126,7 @@ def test_loops_compute_what_the_code_computes(block: int) -> None:
     assert rerolled >= 5
 
 
-def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
+def test_a_value_kept_of_an_earlier_iteration_ends_a_loop() -> None:
     body = Body()
     x = load(body, 0)
     values = [x]
@@ -139,7 +139,7 @@ def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
     assert not loops_in(body, [x, values[100]])
 
 
-def test_a_loop_may_look_two_passes_back() -> None:
+def test_a_loop_may_look_two_iterations_back() -> None:
     body = Body()
     x, y = load(body, 0), load(body, 1)
     for _ in range(100):

@@ -7,6 +7,8 @@ import operator
 import random
 import sys
 from collections.abc import Callable
+from copy import copy
+from dataclasses import fields
 from functools import reduce
 from types import FrameType
 from typing import Any, cast
@@ -30,7 +32,7 @@ from py_tensor.schedule.build import in_cycles, in_order, schedule
 from py_tensor.schedule.kernel import Contraction, Kernel, Output, Scattered
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.reroll import rerolled_length
-from py_tensor.schedule.store import Decisions, decide
+from py_tensor.schedule.store import Decisions, Rules, decide
 from tests.unit import simulate
 from tests.unit.fake_bridge import GPU
 
@@ -273,6 +275,27 @@ def rows(place: LazyDevice, length: int) -> pt.Tensor:
     return x
 
 
+def test_building_kernels_changes_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What turns out to need a buffer is only noted by the builder."""
+    decided: list[tuple[Decisions, dict[str, Any]]] = []
+
+    def copied(decisions: Decisions) -> dict[str, Any]:
+        names = [field.name for field in fields(decisions)]
+        return {name: copy(getattr(decisions, name)) for name in names}
+
+    def remembered(program: Program, rules: Rules) -> Decisions:
+        decisions = decide(program, rules)
+        decided.append((decisions, copied(decisions)))
+        return decisions
+
+    monkeypatch.setattr(build, "decide", remembered)
+    kernels(lambda x: pt.exp(x).reshape(6, 4).T.reshape(24) + x.sum() * x.max(), (24,))
+    kernels(lambda x: pt.softmax(x.reshape(4, 6), 1).T @ x.reshape(4, 6), (24,))
+    assert len(decided) >= 2
+    for decisions, before in decided:
+        assert copied(decisions) == before
+
+
 def test_a_sum_of_many_tensors_is_planned_once(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of one op over different operands is not a loop to be planned from a part of it."""
     planned: list[int] = []
@@ -438,7 +461,7 @@ def test_joined_kernels_stay_small() -> None:
     y.realize()
     found = simulate.kernels_of(place)
     assert 5 <= len(found) < 15
-    assert max(len(kernel.folds()) for kernel in found) <= 6
+    assert max(len(kernel.accumulators()) for kernel in found) <= 6
     np.testing.assert_array_equal(y.numpy(), 1 - (np.arange(30) % 2 == 0)[-1:] * np.ones((4, 5)))
 
 

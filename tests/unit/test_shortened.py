@@ -1,4 +1,4 @@
-"""Long loops are planned from a few of their passes."""
+"""Long loops are planned from a few of their iterations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit import kernel_spec, simulate
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
 SIZE = 4
 
-# Steps of a pass of a random loop; values have shape (SIZE, SIZE) and stay small.
+# Steps of a iteration of a random loop; values have shape (SIZE, SIZE) and stay small.
 STEPS: list[Step] = [
     lambda r, xs: r.choice(xs) + r.choice(xs),
     lambda r, xs: r.choice(xs) - r.choice(xs) * 0.5,
@@ -38,16 +38,16 @@ STEPS: list[Step] = [
 
 
 def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
-    """A random loop: its body, the values passed on between passes, and those used afterwards."""
+    """A random loop: its body, the values carried between iterations, and those used later."""
     source = Random(seed)
     start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
     fixed, *states = (pt.tensor(x, device=place) for x in start)
     ahead = [fixed, fixed * 2 + 1][: source.randint(1, 2)]
-    body, passes = source.getrandbits(32), source.randint(KEPT + 1, KEPT + 8)
+    body, iterations = source.getrandbits(32), source.randint(KEPT + 1, KEPT + 8)
     length, extra = source.randint(1, 5), source.randint(0, 3)
     older, kept = states[0], list[pt.Tensor]()
     values = states
-    for _ in range(passes):
+    for _ in range(iterations):
         inner = Random(body)
         values = [*states, *ahead, older]
         for _ in range(length):
@@ -67,7 +67,7 @@ def bounded(x: pt.Tensor) -> pt.Tensor:
 
 
 class Shortening(simulate.Simulator):
-    """A simulated backend that plans loops from a few passes where possible."""
+    """A simulated backend that plans loops from a few iterations where possible."""
 
     shortened = 0
 
@@ -89,7 +89,7 @@ class Shortening(simulate.Simulator):
 
 @pytest.mark.parametrize("part", range(8))
 def test_random_loops_compute_the_right_values(part: int, source: Random) -> None:
-    """Any values may be passed on between passes, or used in each pass or after the loop."""
+    """Any values may be carried between iterations, or used in each of them or after the loop."""
     for _ in range(25):
         seed = source.getrandbits(32)
         backend = Shortening()
@@ -101,15 +101,15 @@ def test_random_loops_compute_the_right_values(part: int, source: Random) -> Non
             assert np.array_equal(x.numpy(), y.numpy()), f"result {number} of the loop {seed}"
 
 
-@pytest.mark.parametrize("passes", [KEPT, KEPT + 3, 40])
-def test_which_loops_are_shortened(passes: int) -> None:
+@pytest.mark.parametrize("iterations", [KEPT, KEPT + 3, 40])
+def test_which_loops_are_shortened(iterations: int) -> None:
     backend = Shortening()
     place = LazyDevice("webgpu")
     place.use(backend)
     x = start = pt.tensor(np.eye(SIZE, dtype=np.float32), device=place)
-    for _ in range(passes):
+    for _ in range(iterations):
         x = pt.maximum(pt.roll(x, 1, 0) @ start, x - 1)
     pt.realize(x)
-    assert backend.shortened == (passes > KEPT)
-    assert len(backend.kernels) == 2 * passes
+    assert backend.shortened == (iterations > KEPT)
+    assert len(backend.kernels) == 2 * iterations
     assert len({kernel.label for kernel in backend.kernels}) == 2

@@ -238,7 +238,7 @@ def programs_of(
         result = row.f(*operands)
         result.device.collect()
         wanted = make_request([result._to_read()]).program
-        kernels = kernels_of(wanted, Budget(profile.max_buffers), 2**62, fits(profile)).kernels
+        kernels = kernels_of(wanted, Budget(profile.max_buffers), fits(profile)).kernels
         lowered, _ = lower_each(kernels, profile, known)
         found |= {dispatch.program for kernel in lowered for dispatch in kernel.dispatches}
     return found
