@@ -1,8 +1,9 @@
-"""Functions that have the parameters of another one."""
+"""Functions that have the parameters of another one, and methods that are imported later."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from inspect import Signature, cleandoc, signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -35,3 +36,15 @@ def declared_like(
     """
     doc = call.__doc__ and cleandoc(call.__doc__).format(**words)  # -OO removes docstrings
     return declared(name, signature(function), call, doc)
+
+
+class OnFirstUse:
+    """A method of a class, whose module is imported when the method is first used."""
+
+    def __init__(self, kind: type, module: str, name: str) -> None:
+        self.kind, self.module, self.name = kind, module, name
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        method = getattr(import_module(self.module), self.name)
+        setattr(self.kind, self.name, method)
+        return method.__get__(owner, kind)
