@@ -34,7 +34,8 @@ def declared_like(
 
     Its docstring is that of `call`, formatted with `words`.
     """
-    doc = call.__doc__ and cleandoc(call.__doc__).format(**words)  # -OO removes docstrings
+    doc = call.__doc__ and cleandoc(call.__doc__)  # -OO removes docstrings
+    doc = doc.format(**words) if doc and words else doc
     return declared(name, signature(function), call, doc)
 
 
