@@ -13,7 +13,7 @@ from typing import TypeGuard
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
@@ -158,5 +158,4 @@ def allclose(
     return bool(all(_close("allclose", a, b, rtol, atol, equal_nan)))
 
 
-register(isclose, method=False)
-register(allclose, method=False)
+register_functions(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from py_tensor.base import dtypes
 from py_tensor.numpy import numeric
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import abs
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, Real
@@ -36,5 +36,4 @@ def sort_complex(a: Operand) -> Tensor:
     return converted(x, dtypes.complex_of(x.dtype))
 
 
-for _function in (real_if_close, sort_complex):
-    register(_function, method=False)
+register_functions(__name__)

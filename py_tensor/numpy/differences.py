@@ -8,7 +8,7 @@ from typing import Any, cast
 from py_tensor.base.dtypes import check_cast
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import normalize_axes, normalize_axis
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
 from py_tensor.ops.movement import (
     as_floating,
@@ -239,5 +239,6 @@ def unwrap(
 
 
 trapz = trapezoid
-for _function in (diff, ediff1d, gradient, trapezoid, unwrap):
-    register(_function, method=False)
+
+
+register_functions(__name__)

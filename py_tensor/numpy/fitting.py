@@ -10,7 +10,7 @@ from py_tensor.base.errors import RankWarning
 from py_tensor.linalg.decompositions import LinAlgError, svd, svdvals
 from py_tensor.numpy.grids import vander
 from py_tensor.ops.creation import ones, zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import equal, sqrt, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -206,4 +206,4 @@ def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
     return swapaxes(flip(stack(rows), 0), 0, 1)
 
 
-register(polyfit, method=False)
+register_functions(__name__)

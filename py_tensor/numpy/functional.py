@@ -5,18 +5,18 @@ Functions that call a Python function for each element read the elements and com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
-from py_tensor.base.shapes import broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
 from py_tensor.ops.indexing import as_given
@@ -37,24 +37,9 @@ from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "frompyfunc", "ndenumerate",
-    "ndindex", "piecewise", "select", "vectorize",
+    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "frompyfunc", "piecewise",
+    "select", "vectorize",
 ]  # fmt: skip
-
-
-# -- Iterators ----------------------------------------------------------------------------------
-
-
-def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """Iterate over the indices of a shape in row-major order."""
-    sizes = parse_shape("ndindex", shape[0] if len(shape) == 1 else shape)
-    return product(*map(range, sizes))
-
-
-def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
-    x = tensor_of(x, "ndenumerate")
-    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
 
 
 def fromiter(
@@ -442,7 +427,4 @@ def choose(
     return stored_whole("choose", chosen, out)
 
 
-for _function in (
-    apply_along_axis, apply_over_axes, choose, fromiter, piecewise, select,
-):  # fmt: skip
-    register(_function, method=False)
+register_functions(__name__)

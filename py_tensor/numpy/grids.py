@@ -15,7 +15,7 @@ from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major,
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
 from py_tensor.ops.gather import in_mode
 from py_tensor.ops.movement import (
@@ -568,9 +568,4 @@ def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     return triu_indices(n, k, m)
 
 
-for _function in (
-    diagflat, fromfunction, geomspace, identity, indices, ix_, logspace, ravel_multi_index, tri,
-    diag_indices, diag_indices_from, mask_indices, tril_indices, tril_indices_from,
-    triu_indices, triu_indices_from, unravel_index, vander,
-):  # fmt: skip
-    register(_function, method=False)
+register_functions(__name__)

@@ -17,7 +17,7 @@ from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, full, linspace, zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import equal, less, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.float64_bits import (
@@ -630,5 +630,4 @@ def _of_points(
     return counts, edges
 
 
-for _function in (histogram, histogram2d, histogram_bin_edges, histogramdd):
-    register(_function, method=False)
+register_functions(__name__)

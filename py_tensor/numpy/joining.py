@@ -19,7 +19,7 @@ from py_tensor.base.shapes import (
 from py_tensor.base.shapes import broadcast as broadcast_of
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, ones, zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import logical_not, not_equal, where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
@@ -47,7 +47,7 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast", "broadcast_arrays",
-    "broadcast_shapes", "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
+    "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
     "insert", "resize", "rollaxis", "rot90", "trim_zeros", "vsplit",
 ]  # fmt: skip
 
@@ -92,11 +92,6 @@ def atleast_3d(*arys: Operand) -> Any:
     A vector of n elements becomes ``(1, n, 1)``; a matrix gets a new last axis.
     """
     return _each(_with_three_axes, arys)
-
-
-def broadcast_shapes(*args: int | Shape) -> Shape:
-    """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
-    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
 def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
@@ -487,9 +482,4 @@ def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return swapaxes(flip(x, second if turns == 1 else first), first, second)
 
 
-for _function in (
-    append, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays, column_stack, delete,
-    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, trim_zeros,
-    vsplit,
-):  # fmt: skip
-    register(_function, method=False)
+register_functions(__name__)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec
 
 from py_tensor.base.shapes import normalize_axes
-from py_tensor.ops.declare import declared_like
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import declared_like, register_functions
 from py_tensor.ops.elementwise import isnan, logical_and, root_of_squares
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.operands import Operand, known
@@ -156,8 +155,4 @@ nancumsum = _cumulative(cumsum, 0.0, "sum")
 nancumprod = _cumulative(cumprod, 1.0, "product")
 
 
-for _function in (
-    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
-    nanvar,
-):  # fmt: skip
-    register(_function, method=False)
+register_functions(__name__)

@@ -7,7 +7,7 @@ from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import as_floating, converted, reshape
 from py_tensor.ops.operands import Operand, as_arrays
@@ -103,5 +103,4 @@ def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshape(converted(v, dtypes.floating(v.dtype)), shaped)
 
 
-for _function in (softmax, log_softmax, layer_norm):
-    register(_function, method=False)
+register_functions(__name__)

@@ -9,7 +9,7 @@ from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
 from py_tensor.ops.creation import zeros_like
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.movement import converted, members_of, pad_constant, ravel, widened
 from py_tensor.ops.operands import Operand, Scalar, number_like, tensor_beside
 from py_tensor.runtime.host import host
@@ -239,7 +239,5 @@ for _name in (
 ):  # fmt: skip
     setattr(poly1d, _name, Method(_name))
 
-for _function in (
-    poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots,
-):  # fmt: skip
-    register(_function, method=False)
+
+register_functions(__name__)

@@ -14,8 +14,7 @@ from py_tensor.base.shapes import dropped, normalize_axes, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.declare import declared_like
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import declared_like, register_functions
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
@@ -315,5 +314,6 @@ def median(
 
 
 nanmedian = _varied(median, "nanmedian", "ignoring NaN", q=0.5, method="mean", without_nan=True)
-for _function in (median, nanmedian, nanpercentile, nanquantile, percentile, quantile):
-    register(_function, method=False)
+
+
+register_functions(__name__)

@@ -10,7 +10,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.shapes import Shape, normalize_axis
 from py_tensor.ops.complex import imag, real
 from py_tensor.ops.creation import arange, full, ones, zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import equal, isnan, not_equal, subtract
 from py_tensor.ops.gather import gather_nd, take, take_along_axis
 from py_tensor.ops.movement import (
@@ -305,8 +305,4 @@ def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
     return compress(differs[1:] & differs[:-1], x) if x.size else x
 
 
-for _function in (
-    intersect1d, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
-    unique_values,
-):  # fmt: skip
-    register(_function, method=False)
+register_functions(__name__)

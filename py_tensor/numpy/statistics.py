@@ -10,7 +10,7 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes, normalize_axis, size_of
 from py_tensor.ops.complex import conjugated, joined
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import register
+from py_tensor.ops.declare import register_functions
 from py_tensor.ops.elementwise import clip, maximum, sqrt
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -171,5 +171,4 @@ def corrcoef(
     return clip(covariance, -1, 1)
 
 
-for _function in (average, corrcoef, cov):
-    register(_function, method=False)
+register_functions(__name__)

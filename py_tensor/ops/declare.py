@@ -1,11 +1,14 @@
-"""Functions that have the parameters of another one, and methods that are imported later."""
+"""Functions that follow from others: their parameters, their registration, their first use."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
-from inspect import Signature, cleandoc, signature
+from inspect import Signature, cleandoc, isfunction, signature
 from typing import Any, ParamSpec, TypeVar
+
+from py_tensor.ops.define import register
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +40,14 @@ def declared_like(
     doc = call.__doc__ and cleandoc(call.__doc__)  # -OO removes docstrings
     doc = doc.format(**words) if doc and words else doc
     return declared(name, signature(function), call, doc)
+
+
+def register_functions(module: str) -> None:
+    """Register the public functions of a module, none of which is a method of tensors."""
+    members = vars(sys.modules[module])
+    for name in members["__all__"]:
+        if isfunction(members[name]):
+            register(members[name], method=False)
 
 
 class OnFirstUse:
