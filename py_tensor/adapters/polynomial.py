@@ -249,7 +249,7 @@ class Series(Hosted):
 
     @classmethod
     @cache
-    def numpys(cls) -> Any:
+    def numpys(cls) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - it is cached
         np = host.load_numpy()
         basis = next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
         kind = getattr(np.polynomial, basis)

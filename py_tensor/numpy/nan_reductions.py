@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, cast
 
 from py_tensor.base.shapes import normalize_axes
 from py_tensor.ops.declare import declared_like, register_functions
@@ -53,13 +53,13 @@ def _replaced(x: Operand, op: str, value: float) -> Tensor:
 
 def _masked(plain: Callable[P, Tensor], what: str) -> Callable[P, Tensor]:
     """Return a reduction for which NaN are not there."""
-    op = f"nan{plain.__name__}"
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
 
     def call(a: Operand, axis: Axes, where: Operand, **options: Any) -> Tensor:
         """{what} over `axis`, ignoring NaN."""
         x, where = _without_nan(op, a, where)
         axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
-        return plain(x, axis, where=where, **options)
+        return fold(x, axis, where=where, **options)
 
     return declared_like(plain, call, op, what=what)
 
@@ -98,12 +98,12 @@ nanstd = _deviation(std, root_of_squares, "Standard deviation")
 
 def _extreme(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
     """Return a reduction for which NaN are `beyond` all other elements."""
-    op = f"nan{plain.__name__}"
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
 
     def call(a: Operand, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
         """{what} over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
         x = tensor_of(a, op)
-        extreme = plain(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+        extreme = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
         if initial is None and x.dtype.is_inexact:
             extreme = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, extreme)
         return stored(op, extreme, out)
@@ -116,7 +116,7 @@ nanmin = _extreme(min, math.inf, "Minimum")
 
 
 def _located(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
-    op = f"nan{plain.__name__}"
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
 
     def call(a: Operand, axis: int | None, **options: Any) -> Tensor:
         """Index of the {what} along `axis`, ignoring NaN.
@@ -132,7 +132,7 @@ def _located(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P
         values = known(x) if x.dtype.is_inexact and x.size else None
         if values is not None and (values != values).all(axes).any():
             raise ValueError(f"{op}: all elements along an axis are NaN")
-        return plain(_replaced(x, op, beyond), axis, **options)
+        return fold(_replaced(x, op, beyond), axis, **options)
 
     return declared_like(plain, call, op, what=what)
 
@@ -142,11 +142,11 @@ nanargmin = _located(argmin, math.inf, "minimum")
 
 
 def _cumulative(plain: Callable[P, Tensor], value: float, what: str) -> Callable[P, Tensor]:
-    op = f"nan{plain.__name__}"
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
 
     def call(a: Operand, **options: Any) -> Tensor:
         """Cumulative {what}, with NaN treated as {value}."""
-        return plain(_replaced(a, op, value), **options)
+        return fold(_replaced(a, op, value), **options)
 
     return declared_like(plain, call, op, what=what, value=f"{value:g}")
 

@@ -56,7 +56,7 @@ class SeedSequence:
     ) -> None:
         if pool_size < _POOL:
             raise ValueError(f"SeedSequence: pool_size must be at least {_POOL}, not {pool_size}")
-        self.entropy = int.from_bytes(os.urandom(16)) if entropy is None else entropy
+        self.entropy: Any = int.from_bytes(os.urandom(16)) if entropy is None else entropy
         self.spawn_key = tuple(spawn_key)
         self.pool_size = pool_size
         self.n_children_spawned = n_children_spawned

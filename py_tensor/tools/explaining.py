@@ -333,7 +333,7 @@ def _ops(kernel: GraphKernel) -> Iterator[str]:
     yield from _ops_of(kernel.spread)
 
 
-_NAMES = {Convert: "astype", Select: "select", Gather: "take_along_axis"}
+_NAMES: dict[type, str] = {Convert: "astype", Select: "select", Gather: "take_along_axis"}
 
 
 def _ops_of(body: Body) -> Iterator[str]:

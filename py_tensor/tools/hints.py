@@ -321,6 +321,7 @@ PARTLY: dict[str, str] = {
     "polynomial": "computed on the host by NumPy, but for values at the elements of a tensor",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",
+    "random.SeedSequence": "hashed on the host by NumPy",
     "random.seed": _STREAM,
 }
 """NumPy names that are partly supported, and the difference. Names in a module have its name as a

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import cycle, islice
 from operator import mul
 from random import Random
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 from py_tensor.base.shapes import Shape
 from py_tensor.tensors.tensor import Tensor
@@ -36,7 +36,7 @@ class Matrix:
 class Workload:
     """An expression, its operands, and the bytes of its result."""
 
-    expression: Callable[..., Tensor]
+    expression: Callable[[Any], Tensor] | Callable[[Any, Any], Tensor]
     operands: tuple[Matrix, ...]
     expected: bytes
 
