@@ -58,7 +58,8 @@ def _masked(plain: Callable[P, Tensor], what: str) -> Callable[P, Tensor]:
     def call(a: Operand, axis: Axes, where: Operand, **options: Any) -> Tensor:
         """{what} over `axis`, ignoring NaN."""
         x, where = _without_nan(op, a, where)
-        axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
+        if x.dtype.is_inexact:
+            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
         return fold(x, axis, where=where, **options)
 
     return declared_like(plain, call, op, what=what)
@@ -83,7 +84,8 @@ def _deviation(
         x, where = _without_nan(op, a, where)
         if dtype is None and out is not None:
             dtype = float_into(op, x, out)
-        axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
+        if x.dtype.is_inexact:
+            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
         variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
         if x.dtype.is_inexact:
             variance = choose(sum(where, axis, keepdims=keepdims) > least, variance, math.nan)
