@@ -1,17 +1,19 @@
-"""`nditer`: NumPy's iterator over the elements of one or more operands, on the host.
+"""Iterators over elements and indices; `nditer` is NumPy's, on the host.
 
-NumPy iterates over arrays of flat indices that are laid out in memory as the operands are.
+It iterates over arrays of flat indices that are laid out in memory as the operands are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
+from itertools import product
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
+from py_tensor.base.shapes import parse_shape
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.gather import take
@@ -20,7 +22,7 @@ from py_tensor.ops.operands import Operand, coerce, common_dtype
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
-__all__ = ["nditer"]
+__all__ = ["ndenumerate", "ndindex", "nditer"]
 
 WITHOUT_EFFECT = {"buffered", "copy_if_overlap", "delay_bufalloc", "growinner", "refs_ok"}
 
@@ -307,3 +309,18 @@ def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
     if len(names) != count:
         raise ValueError(f"nditer: {len(names)} dtypes do not match {count} operands")
     return [None if name is None else dtypes.parse(name) for name in names]
+
+
+# -- Iterators ----------------------------------------------------------------------------------
+
+
+def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
+    """Iterate over the indices of a shape in row-major order."""
+    sizes = parse_shape("ndindex", shape[0] if len(shape) == 1 else shape)
+    return product(*map(range, sizes))
+
+
+def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
+    x = tensor_of(x, "ndenumerate")
+    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)

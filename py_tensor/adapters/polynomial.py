@@ -7,9 +7,11 @@ tensor are computed on its device if the coefficients are a vector.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, reduce, wraps
 from inspect import signature
+from types import ModuleType
 from typing import Any, cast
 from warnings import warn
 
@@ -25,13 +27,13 @@ from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 
-class _Call:
-    """The conversion of the arguments and the results of one call."""
+class Call:
+    """One call of a function of NumPy: the conversion of its arguments and results."""
 
     def __init__(self, op: str) -> None:
         self._op = op
         self._tensors: list[Tensor] = []
-        self._classes: dict[type, type[Series]] = {}  # NumPy's class -> ours
+        self._classes: dict[type, type[Hosted]] = {}  # NumPy's class -> ours
 
     @property
     def device(self) -> Device:
@@ -49,11 +51,10 @@ class _Call:
             self._tensors.append(x)
             array = on_host(x).astype(dtypes.doubled(x.dtype).name)
             return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
-        if isinstance(x, Series):
+        if isinstance(x, Hosted):
             self._classes[type(x).numpys()] = type(x)
-            interval = {name: getattr(x, f"_{name}") for name in ("domain", "window")}
-            return type(x).numpys()(self.to_numpy(x.coef), symbol=x.symbol, **interval)
-        if isinstance(x, type) and issubclass(x, Series):
+            return x.to_numpy(self)
+        if isinstance(x, type) and issubclass(x, Hosted):
             self._classes[x.numpys()] = x
             return x.numpys()
         if isinstance(x, list | tuple):
@@ -63,22 +64,26 @@ class _Call:
 
     def from_numpy(self, result: Any) -> Any:
         """Return what the caller gets for a result of NumPy."""
-        np = host.load_numpy()
+        np, numpys = host.load_numpy(), cast("type[Any]", type(result))
         if isinstance(result, list | tuple):
             items = [self.from_numpy(item) for item in cast("Sequence[Any]", result)]
             return items if isinstance(result, list) else tuple(items)
-        if hasattr(result, "basis_name"):
-            numpys = cast("type[Any]", type(result))
-            kind = self._classes.get(numpys) or _classes()[numpys.__name__]
-            return kind(self.from_numpy(result.coef), result.domain, result.window, result.symbol)
-        if isinstance(result, np.inexact) or (
-            isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.inexact)
-        ):
-            dtype = dtypes.complex_of(self.dtype) if np.iscomplexobj(result) else self.dtype
-            return from_host(self._op, result, dtype, self.device)
-        if isinstance(result, np.ndarray):
-            return tensor_of(result, self._op, device=self.device)
+        kind = self._classes.get(numpys) or classes().get(numpys.__name__)
+        if kind is not None:
+            return kind.from_numpy(self, result)
+        if isinstance(result, np.ndarray | np.inexact):
+            dtype = self._dtype_of(result)
+            return from_host(self._op, result.astype(dtype.host), dtype, self.device)
         return result.item() if isinstance(result, np.generic) else result
+
+    def _dtype_of(self, result: Any) -> DType:
+        """Return the dtype for an array; integers of 64 bits are narrowed, and wrap around."""
+        dtype = dtypes.parse(result.dtype.name)
+        if dtype.is_inexact:
+            return dtypes.complex_of(self.dtype) if dtype.is_complex else self.dtype
+        wide = dtype.is_signed and dtype.is_wide
+        operand_dtypes = [x.dtype for x in self._tensors]
+        return reduce(dtypes.promote, operand_dtypes, dtypes.DEFAULT_INT) if wide else dtype
 
 
 def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,18 +93,15 @@ def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def function_of_tensors(*args: Any, **options: Any) -> Any:
         if op.endswith("val") and args and isinstance(args[0], Tensor):
             return _values(op, function, *args, **options)
-        return _called(_Call(op), op, function, args, options)
+        return called(Call(op), op, function, args, options)
 
     return function_of_tensors
 
 
-def _called(
-    call: _Call,
-    op: str,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    options: dict[str, Any],
+def called(
+    call: Call, op: str, function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]
 ) -> Any:
+    """Return the result of a function of NumPy for tensors; errors name `op`."""
     arguments = [call.to_numpy(x) for x in args]
     named = {name: call.to_numpy(x) for name, x in options.items()}
     result = _result(op, function, arguments, named)
@@ -134,7 +136,7 @@ def _values(
     op: str, function: Callable[..., Any], x: Tensor, c: Any, tensor: bool = True
 ) -> Tensor:
     """Return values at the elements of a tensor."""
-    call = _Call(op)
+    call = Call(op)
     coefficients = host.load_numpy().asarray(call.to_numpy(c))
     if coefficients.ndim != 1:
         return call.from_numpy(_result(op, function, [call.to_numpy(x), coefficients, tensor], {}))
@@ -149,14 +151,35 @@ def _values(
 # -- Classes ------------------------------------------------------------------------------------
 
 
-class _Method:
+class Hosted:
+    """An object of one of NumPy's classes, with tensors."""
+
+    __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
+    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
+
+    @classmethod
+    def numpys(cls) -> Any:
+        """Return NumPy's class."""
+        raise NotImplementedError
+
+    def to_numpy(self, call: Call) -> Any:
+        """Return NumPy's object."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_numpy(cls, call: Call, result: Any) -> Any:
+        """Return the object for NumPy's."""
+        raise NotImplementedError
+
+
+class Method:
     """A method of NumPy's class, with its docstring and parameters."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, series: Series | None, owner: type[Series]) -> Callable[..., Any]:
-        call = _Call(owner.__name__)
+    def __get__(self, series: Hosted | None, owner: type[Hosted]) -> Callable[..., Any]:
+        call = Call(owner.__name__)
         source = call.to_numpy(owner if series is None else series)
         method = getattr(source, self._name)
         is_operator = self._name.startswith("__")
@@ -164,7 +187,7 @@ class _Method:
 
         @wraps(method)
         def method_of_tensors(*args: Any, **options: Any) -> Any:
-            return _called(call, name, method, args, options)
+            return called(call, name, method, args, options)
 
         return method_of_tensors
 
@@ -190,7 +213,7 @@ class _Interval:
     def __set__(self, series: Series, value: Any) -> None:
         np = host.load_numpy()
         op = type(series).__name__
-        ends = np.asarray(_Call(op).to_numpy(value))
+        ends = np.asarray(Call(op).to_numpy(value))
         if ends.shape != (2,):
             raise ValueError(f"{op}: {self._name} must be two numbers, not {value!r}")
         is_complex = np.iscomplexobj(ends)
@@ -199,7 +222,7 @@ class _Interval:
         setattr(series, f"_{self._name}", ends.astype(np.complex128 if is_complex else np.float64))
 
 
-class Series:
+class Series(Hosted):
     """A polynomial in the basis of the class: NumPy's class of that name, with tensors.
 
     Attributes
@@ -218,9 +241,6 @@ class Series:
     basis_name: str | None = None
     _own: dict[str, Any] = {}  # noqa: RUF012 - replaced, not changed: intervals that a class sets
 
-    __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
-    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
-
     def __init_subclass__(cls) -> None:
         ends = {name: cls.__dict__[name] for name in ("domain", "window") if name in cls.__dict__}
         for name in ends:
@@ -229,18 +249,25 @@ class Series:
 
     @classmethod
     @cache
-    def numpys(cls) -> Any:
-        """Return NumPy's class."""
+    def numpys(cls) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - it is cached
         np = host.load_numpy()
         basis = next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
         kind = getattr(np.polynomial, basis)
-        ends = {name: np.asarray(_Call(cls.__name__).to_numpy(v)) for name, v in cls._own.items()}
+        ends = {name: np.asarray(Call(cls.__name__).to_numpy(v)) for name, v in cls._own.items()}
         return type(cls.__name__, (kind,), ends) if ends else kind
+
+    def to_numpy(self, call: Call) -> Any:
+        interval = {name: getattr(self, f"_{name}") for name in ("domain", "window")}
+        return type(self).numpys()(call.to_numpy(self.coef), symbol=self.symbol, **interval)
+
+    @classmethod
+    def from_numpy(cls, call: Call, result: Any) -> Series:
+        return cls(call.from_numpy(result.coef), result.domain, result.window, result.symbol)
 
     def __init__(
         self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
     ) -> None:
-        call, kind = _Call(type(self).__name__), type(self).numpys()
+        call, kind = Call(type(self).__name__), type(self).numpys()
         made = _result(type(self).__name__, kind, [call.to_numpy(coef)], {"symbol": symbol})
         self.coef = call.from_numpy(made.coef)
         self.domain = kind.domain if domain is None else domain
@@ -249,7 +276,7 @@ class Series:
 
     def __call__(self, arg: Any) -> Any:
         """Return the values at the elements of a tensor, or the composition with a polynomial."""
-        call, op = _Call(type(self).__name__), type(self).__name__
+        call, op = Call(type(self).__name__), type(self).__name__
         series = call.to_numpy(self)
         if not isinstance(arg, Tensor):
             return call.from_numpy(_result(op, series, [call.to_numpy(arg)], {}))
@@ -272,7 +299,7 @@ for _name in (
     "has_samedomain", "has_sametype", "has_samewindow", "identity", "integ", "linspace", "mapparms",
     "roots", "trim", "truncate",
 ):  # fmt: skip
-    setattr(Series, _name, _Method(_name))
+    setattr(Series, _name, Method(_name))
 
 
 class Polynomial(Series):
@@ -319,34 +346,46 @@ class Laguerre(Series):
     basis_name = "L"
 
 
-setattr(Chebyshev, "interpolate", _Method("interpolate"))  # noqa: B010 - not a method for pyright
+setattr(Chebyshev, "interpolate", Method("interpolate"))  # noqa: B010 - not a method for pyright
 
 
-def _classes() -> dict[str, type[Series]]:
-    return {kind.__name__: kind for kind in Series.__subclasses__() if kind.__module__ == __name__}
+def classes() -> dict[str, type[Hosted]]:
+    """Return the classes by name, without those of the user."""
+    kinds = [*Hosted.__subclasses__(), *Series.__subclasses__()]
+    return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("py_tensor.")}
 
 
 # -- Modules ------------------------------------------------------------------------------------
 
 
-@cache
-def attribute(module: str, name: str) -> Any:
-    """Return what a module of `numpy.polynomial` has under a name, for tensors."""
-    if not name.startswith("_"):
-        value: Any = getattr(getattr(host.load_numpy().polynomial, module), name, None)
-        if name in _classes():
-            return _classes()[name]
-        if callable(value):
-            function = adapted(name, value)
-            function.__module__ = f"py_tensor.polynomial.{module}"  # for pickles
-            return function
-        if hasattr(value, "tolist"):
-            return value.tolist()
-    raise AttributeError(
-        f"module 'py_tensor.polynomial.{module}' has no attribute {name!r}", name=name, obj=None
-    )
+class _Module(ModuleType):
+    """A module of `numpy.polynomial`, with its functions for tensors."""
+
+    def __getattr__(self, name: str) -> Any:
+        short = self.__name__.rpartition(".")[2]
+        if not name.startswith("_"):
+            value: Any = getattr(getattr(host.load_numpy().polynomial, short), name, None)
+            if name in classes():
+                return classes()[name]
+            if callable(value):
+                function = adapted(name, value)
+                function.__module__ = self.__name__  # for pickles
+                setattr(self, name, function)
+                return function
+            if hasattr(value, "tolist"):
+                return value.tolist()
+        raise AttributeError(
+            f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=None
+        )
+
+    def __dir__(self) -> list[str]:
+        """Return the public names."""
+        short = self.__name__.rpartition(".")[2]
+        return sorted(getattr(host.load_numpy().polynomial, short).__all__)
 
 
-def names(module: str) -> list[str]:
-    """Return the public names of a module of `numpy.polynomial`."""
-    return sorted(getattr(host.load_numpy().polynomial, module).__all__)
+def module(name: str, doc: str) -> ModuleType:
+    """Return a module of `py_tensor.polynomial`, which can also be imported by its name."""
+    made = _Module(f"py_tensor.polynomial.{name}", f"{doc} They are NumPy's, for tensors.")
+    sys.modules[made.__name__] = made
+    return made

@@ -1,7 +1,7 @@
 """The modules of names that are imported on first use; written by `npm run names`."""
 
 PACKAGE = {name: module for module, names in {
-    "py_tensor.adapters.iterating": "nditer",
+    "py_tensor.adapters.iterating": "ndenumerate ndindex nditer",
     "py_tensor.adapters.text_files": "fromstring genfromtxt loadtxt savetxt",
     "py_tensor.adapters.texts": "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific get_printoptions printoptions",
     "py_tensor.display.plotting": "bar contour hist plot scatter",
@@ -9,15 +9,15 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.fft": "fft",
     "py_tensor.lib": "lib",
     "py_tensor.linalg": "linalg",
-    "py_tensor.numpy.attributes": "array_equiv isscalar iterable ndim shape size",
+    "py_tensor.numpy.attributes": "array_equiv broadcast_shapes isscalar iterable ndim shape size",
     "py_tensor.numpy.complex_results": "real_if_close sort_complex",
     "py_tensor.numpy.differences": "diff ediff1d gradient trapezoid trapz unwrap",
     "py_tensor.numpy.files": "frombuffer fromfile imread load save savez savez_compressed",
     "py_tensor.numpy.fitting": "polyfit",
-    "py_tensor.numpy.functional": "apply_along_axis apply_over_axes choose fromiter frompyfunc ndenumerate ndindex piecewise select vectorize",
+    "py_tensor.numpy.functional": "apply_along_axis apply_over_axes choose fromiter frompyfunc piecewise select vectorize",
     "py_tensor.numpy.grids": "c_ diag_indices diag_indices_from diagflat fromfunction geomspace identity index_exp indices ix_ logspace mask_indices mgrid ogrid r_ ravel_multi_index s_ tri tril_indices tril_indices_from triu_indices triu_indices_from unravel_index vander",
     "py_tensor.numpy.histograms": "histogram histogram2d histogram_bin_edges histogramdd",
-    "py_tensor.numpy.joining": "append atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays broadcast_shapes column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 trim_zeros vsplit",
+    "py_tensor.numpy.joining": "append atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays column_stack delete dsplit dstack fliplr flipud hsplit insert resize rollaxis rot90 trim_zeros vsplit",
     "py_tensor.numpy.namespace": "__array_namespace_info__ from_dlpack",
     "py_tensor.numpy.nan_reductions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "py_tensor.numpy.numeric": "can_cast dtype errstate finfo getbufsize geterr geterrcall iinfo isdtype promote_types result_type setbufsize seterr seterrcall",

@@ -6,15 +6,16 @@ with a prime factor above 13 is computed as a convolution whose length is a powe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
+from py_tensor.ops.declare import declared_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
@@ -29,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 Axes = Sequence[int] | None
+P = ParamSpec("P")
 
 
 def __dir__() -> list[str]:
@@ -59,16 +61,29 @@ def fft(
     return stored_whole("fft", _along("fft", a, n, axis, norm), out)
 
 
-def ifft(
-    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
-) -> Tensor:
+def _like(plain: Callable[P, Tensor]) -> Callable[[Callable[..., Tensor]], Callable[P, Tensor]]:
+    """Return a decorator that gives a transform the parameters of another one, with `out`."""
+
+    def made(transform: Callable[..., Tensor]) -> Callable[P, Tensor]:
+        name = transform.__name__
+
+        def call(out: Out, **options: Any) -> Tensor:
+            return stored_whole(name, transform(**options), out)
+
+        call.__doc__ = transform.__doc__
+        return declared_like(plain, call, name)
+
+    return made
+
+
+@_like(fft)
+def ifft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """Inverse of `fft`, with the same parameters."""
-    return stored_whole("ifft", _along("ifft", a, n, axis, norm, is_inverse=True), out)
+    return _along("ifft", a, n, axis, norm, is_inverse=True)
 
 
-def rfft(
-    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft)
+def rfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """`fft` of real numbers: only the first ``n // 2 + 1`` results, without the conjugates.
 
     Raises
@@ -79,14 +94,11 @@ def rfft(
     x = _real("rfft", a)
     along = normalize_axis("rfft", axis, x.ndim)
     length = x.shape[along] if n is None else as_index(n)
-    return stored_whole(
-        "rfft", sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1), out
-    )
+    return sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1)
 
 
-def irfft(
-    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft)
+def irfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """Inverse of `rfft`, with a real result of even length by default.
 
     Parameters
@@ -100,34 +112,23 @@ def irfft(
     _check_length("irfft", length)
     half = _sized(x, along, length // 2 + 1)
     rest = flip(conjugate(sliced(half, along, 1, (length + 1) // 2)), along)
-    return stored_whole(
-        "irfft",
-        _along(
-            "irfft", concat([half, rest], along), None, along, norm, is_inverse=True
-        ).real.copy(),
-        out,
-    )
+    whole = concat([half, rest], along)
+    return _along("irfft", whole, None, along, norm, is_inverse=True).real.copy()
 
 
-def hfft(
-    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft)
+def hfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """`fft` of a Hermitian-symmetric signal, given by its first half; the result is real."""
     x = _floating("hfft", a)
     length = 2 * (x.shape[normalize_axis("hfft", axis, x.ndim)] - 1) if n is None else as_index(n)
-    return stored_whole(
-        "hfft", irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)]), out
-    )
+    return irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)])
 
 
-def ihfft(
-    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft)
+def ihfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """Inverse of `hfft`: only the first ``n // 2 + 1`` results."""
     x = _real("ihfft", a)
-    return stored_whole(
-        "ihfft", conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)])), out
-    )
+    return conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)]))
 
 
 # -- Several axes -------------------------------------------------------------------------------
@@ -146,37 +147,30 @@ def fftn(
     return stored_whole("fftn", _along_axes("fftn", fft, _floating("fftn", a), s, axes, norm), out)
 
 
-def ifftn(
-    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fftn)
+def ifftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """Inverse of `fftn`, with the same parameters."""
-    return stored_whole(
-        "ifftn", _along_axes("ifftn", ifft, _floating("ifftn", a), s, axes, norm), out
-    )
+    return _along_axes("ifftn", ifft, _floating("ifftn", a), s, axes, norm)
 
 
-def rfftn(
-    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fftn)
+def rfftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """`fftn` of real numbers, with `rfft` along the last of the axes."""
     x = _real("rfftn", a)
     lengths, transformed_axes = _axes("rfftn", x, s, axes)
     first = rfft(x, lengths[-1], transformed_axes[-1], norm)
-    return stored_whole(
-        "rfftn", _along_axes("rfftn", fft, first, lengths[:-1], transformed_axes[:-1], norm), out
-    )
+    return _along_axes("rfftn", fft, first, lengths[:-1], transformed_axes[:-1], norm)
 
 
-def irfftn(
-    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fftn)
+def irfftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """Inverse of `rfftn`, with a real result."""
     x = _floating("irfftn", a)
     lengths, transformed_axes = _axes("irfftn", x, s, axes)
     if s is None:
         lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
     before = _along_axes("irfftn", ifft, x, lengths[:-1], transformed_axes[:-1], norm)
-    return stored_whole("irfftn", irfft(before, lengths[-1], transformed_axes[-1], norm), out)
+    return irfft(before, lengths[-1], transformed_axes[-1], norm)
 
 
 def fft2(
@@ -186,25 +180,22 @@ def fft2(
     return stored_whole("fft2", fftn(a, s, axes, norm), out)
 
 
-def ifft2(
-    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft2)
+def ifft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """`ifftn` over the last two axes."""
-    return stored_whole("ifft2", ifftn(a, s, axes, norm), out)
+    return ifftn(a, s, axes, norm)
 
 
-def rfft2(
-    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft2)
+def rfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """`rfftn` over the last two axes."""
-    return stored_whole("rfft2", rfftn(a, s, axes, norm), out)
+    return rfftn(a, s, axes, norm)
 
 
-def irfft2(
-    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
-) -> Tensor:
+@_like(fft2)
+def irfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     """`irfftn` over the last two axes."""
-    return stored_whole("irfft2", irfftn(a, s, axes, norm), out)
+    return irfftn(a, s, axes, norm)
 
 
 # -- Frequencies --------------------------------------------------------------------------------
@@ -231,16 +222,20 @@ def _scaled(bins: Tensor, n: int, d: float, dtype: object) -> Tensor:
 
 def fftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """Shift frequency 0 to the middle of the axes, by default all axes."""
-    x = tensor_of(x, "fftshift")
-    shifted = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
-    return roll(x, [x.shape[a] // 2 for a in shifted], shifted) if shifted else x
+    return _shifted("fftshift", x, axes, lambda n: n // 2)
 
 
 def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """Inverse of `fftshift`."""
-    x = tensor_of(x, "ifftshift")
-    shifted = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
-    return roll(x, [-(x.shape[a] // 2) for a in shifted], shifted) if shifted else x
+    return _shifted("ifftshift", x, axes, lambda n: -(n // 2))
+
+
+def _shifted(op: str, x: Operand, axes: Any, shift: Callable[[int], int]) -> Tensor:
+    x = tensor_of(x, op)
+    if axes is not None:
+        axes = (as_index(axes),) if hasattr(axes, "__index__") else tuple(axes)
+    shifted = normalize_axes(op, axes, x.ndim)
+    return roll(x, [shift(x.shape[a]) for a in shifted], shifted) if shifted else x
 
 
 # -- Implementation -----------------------------------------------------------------------------
@@ -270,10 +265,6 @@ def _real(op: str, x: Operand) -> Tensor:
     x = tensor_of(x, op)
     dtypes.REAL.check(op, x.dtype)
     return _floating(op, x)
-
-
-def _several(axes: Any) -> tuple[int, ...]:
-    return (as_index(axes),) if hasattr(axes, "__index__") else tuple(axes)
 
 
 def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from numbers import Number
 
-from py_tensor.base.shapes import Shape, normalize_axes
+from py_tensor.base.shapes import Shape, normalize_axes, parse_shape
+from py_tensor.base.shapes import broadcast as broadcast_of
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.reduction import Axes
 from py_tensor.tensors.tensor import Tensor
 
-__all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
+__all__ = ["array_equiv", "broadcast_shapes", "isscalar", "iterable", "ndim", "shape", "size"]
 
 
 def shape(a: Operand) -> Shape:
@@ -29,6 +30,11 @@ def size(a: Operand, axis: Axes = None) -> int:
     """Return the number of elements, or their number along `axis`, which may be several axes."""
     sizes = shape(a)
     return math.prod(sizes[axis] for axis in normalize_axes("size", axis, len(sizes)))
+
+
+def broadcast_shapes(*args: int | Shape) -> Shape:
+    """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
+    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
 def isscalar(element: object) -> bool:

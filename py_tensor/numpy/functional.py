@@ -5,14 +5,14 @@ Functions that call a Python function for each element read the elements and com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
-from py_tensor.base.shapes import broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
@@ -36,24 +36,9 @@ from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "frompyfunc", "ndenumerate",
-    "ndindex", "piecewise", "select", "vectorize",
+    "apply_along_axis", "apply_over_axes", "choose", "fromiter", "frompyfunc", "piecewise",
+    "select", "vectorize",
 ]  # fmt: skip
-
-
-# -- Iterators ----------------------------------------------------------------------------------
-
-
-def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """Iterate over the indices of a shape in row-major order."""
-    sizes = parse_shape("ndindex", shape[0] if len(shape) == 1 else shape)
-    return product(*map(range, sizes))
-
-
-def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
-    x = tensor_of(x, "ndenumerate")
-    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
 
 
 def fromiter(
@@ -138,35 +123,23 @@ class vectorize:  # noqa: N801 - NumPy's name
         shape = broadcast("vectorize", *(x.shape for x in tensors))
         if not (size_of(shape) or self.otypes):
             raise ValueError("vectorize: empty input needs otypes")
-        np = host.load_numpy()
-        read = {
-            key: on_host(x) if isinstance(x, Tensor) and key not in self.excluded else x
-            for key, x in named.items()
-        }
-        kept: list[Any] = []  # the result for the first elements, if it is not computed again
-
-        def call(read: dict[Any, Any], function: Callable[..., Any]) -> Any:
-            positional = (read[i] for i in range(len(operands)))
-            return function(*positional, **{name: read[name] for name in options})
-
         types = [_parsed(dtype) for dtype in self.otypes or ()]
-        if not types:
-            varied = read.keys() - self.excluded
-            first = read | {key: np.asarray(read[key]).flat[0] for key in varied}
-            result: Any = call(first, self.pyfunc)
-            types = [_dtype_for(y, tensors) for y in _as_tuple(result)]
-            if self.cache or not tensors:
-                kept.append(result)
+        otypes = "O" * len(types) or None  # objects, which are converted below with checks
+        split = host.load_numpy().vectorize(self.pyfunc, otypes, None, self.excluded, self.cache)
 
-        def after_first(*elements: Any, **named: Any) -> Any:
-            return kept.pop() if kept else self.pyfunc(*elements, **named)
+        def read(key: int | str, x: Any) -> Any:
+            return on_host(x) if isinstance(x, Tensor) and key not in self.excluded else x
 
-        function = after_first if kept else self.pyfunc
-        results = call(read, np.vectorize(function, "O" * len(types), None, self.excluded))
+        arrays = _as_tuple(
+            split(
+                *(read(i, x) for i, x in enumerate(operands)),
+                **{name: read(name, x) for name, x in options.items()},
+            )
+        )
+        device = device_of(tensors) if tensors else None
         made: list[Tensor] = []
-        for y, dtype in zip(_as_tuple(results), types, strict=True):
+        for y, dtype in zip(arrays, types or [_dtype_for(y, tensors) for y in arrays], strict=True):
             numbers = y.ravel().tolist() if tensors else [y]
-            device = device_of(tensors) if tensors else None
             x = tensor_of(numbers, "vectorize", dtype=dtype, device=device)
             made.append(reshape(x, shape))
         return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])

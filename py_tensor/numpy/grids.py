@@ -16,7 +16,6 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
-from py_tensor.ops.float64_bits import power_ramp
 from py_tensor.ops.gather import in_mode
 from py_tensor.ops.movement import (
     as_floating,
@@ -128,9 +127,8 @@ def logspace(
 ) -> Tensor:
     """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
 
-    Powers of a positive base between numbers are NumPy's float64 numbers, rounded once. On a GPU, a
-    power at or near the middle between two float32 numbers, such as ``11**7``, may be rounded the
-    other way. `start`, `stop` and `base` may have axes, as in `linspace`.
+    If the ends and the base are numbers or lists of them, the result is computed on the host by
+    NumPy. `start`, `stop` and `base` may have axes, as in `linspace`.
     """
     if is_array_like(base):
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
@@ -139,13 +137,11 @@ def logspace(
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(real_number_of("logspace", "base", base))
-        if (is_array_like(start) or is_array_like(stop)) and _are_real((start, stop)):
+        if not (is_array_like(start) or is_array_like(stop)):
+            start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
+        if _are_real((start, stop)):
             numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
-            return _rounded(
-                from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device)), dtype
-            )
-        powers = _powers(start, stop, num, endpoint, base, axis, device)
-        if powers is not None:
+            powers = from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device))
             return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
@@ -164,23 +160,6 @@ def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -
     normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
     with naming(op), np.errstate(all="ignore"):
         return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
-
-
-def _powers(
-    start: Any, stop: Any, num: Any, endpoint: bool, base: float, axis: int, device: Any
-) -> Tensor | None:
-    """Return `logspace` between real numbers in float32; None for other operands."""
-    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.has_64_bits:
-        return None
-    normalize_axis("logspace", axis, 1)
-    start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
-    count = whole_number("logspace", "num", num)
-    if isinstance(start, complex) or isinstance(stop, complex) or not 0 < count < 2**31:
-        return None
-    low, high = float(start), float(stop)
-    step = (high - low) / builtins.max(count - 1 if endpoint else count, 1)
-    last = high if endpoint and count > 1 else low + (count - 1) * step
-    return power_ramp(count, low, step, last, base, parse(device))
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
@@ -271,18 +250,19 @@ def indices(
     """
     shape = parse_shape("indices", tuple(dimensions))
     target = dtypes.parse(dtype)
-    rank = len(shape)
-    along = [
-        reshape(
-            converted(arange(n, device=device), target), (1,) * a + (n,) + (1,) * (rank - a - 1)
-        )
-        for a, n in enumerate(shape)
-    ]
-    if sparse:
-        return tuple(along)
-    if not along:
+    if not shape and not sparse:
         return converted(arange(0, device=device), target)
-    return stack([broadcast_to(x, shape) for x in along])
+    return _spanned([converted(arange(n, device=device), target) for n in shape], sparse)
+
+
+def _spanned(vectors: Sequence[Tensor], sparse: bool) -> Any:
+    """Return the coordinates of a grid: tensors that broadcast, or one with a first axis more."""
+    shape = tuple(x.size for x in vectors)
+    along = tuple(
+        reshape(x, (1,) * axis + x.shape + (1,) * (len(shape) - axis - 1))
+        for axis, x in enumerate(vectors)
+    )
+    return along if sparse else stack([broadcast_to(x, shape) for x in along])
 
 
 def fromfunction(
@@ -353,12 +333,7 @@ class _Grid:
         ranges = [_range_of(item, dtype) for item in key]
         floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
-        shape = tuple(x.size for x in ranges)
-        along = [
-            reshape(x, tuple(n if a == i else 1 for i, n in enumerate(shape)))
-            for a, x in enumerate(ranges)
-        ]
-        return tuple(along) if self._sparse else stack([broadcast_to(x, shape) for x in along])
+        return _spanned(ranges, self._sparse)
 
 
 class _Joined:
@@ -430,16 +405,14 @@ def ix_(*args: Operand) -> tuple[Tensor, ...]:
     ShapeError
         If an operand is not a vector.
     """
-    along: list[Tensor] = []
-    for number, index in enumerate(args):
+    vectors: list[Tensor] = []
+    for index in args:
         empty = isinstance(index, list | tuple) and not index
         x = tensor_of(index, "ix_", dtype=dtypes.int32 if empty else None)
         if x.ndim != 1:
             raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
-        x = flatnonzero(x) if x.dtype.is_bool else x
-        behind = len(args) - number - 1
-        along.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
-    return tuple(along)
+        vectors.append(flatnonzero(x) if x.dtype.is_bool else x)
+    return _spanned(vectors, sparse=True)
 
 
 def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:

@@ -32,14 +32,7 @@ from py_tensor.ops.float64_bits import (
     single_above,
     to_float32,
 )
-from py_tensor.ops.movement import (
-    as_floating,
-    converted,
-    in_common_dtype,
-    ravel,
-    reshape,
-    widened,
-)
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
 from py_tensor.ops.reduction import max, min, sum

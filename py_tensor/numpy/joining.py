@@ -46,7 +46,7 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast", "broadcast_arrays",
-    "broadcast_shapes", "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
+    "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
     "insert", "resize", "rollaxis", "rot90", "trim_zeros", "vsplit",
 ]  # fmt: skip
 
@@ -91,11 +91,6 @@ def atleast_3d(*arys: Operand) -> Any:
     A vector of n elements becomes ``(1, n, 1)``; a matrix gets a new last axis.
     """
     return _each(_with_three_axes, arys)
-
-
-def broadcast_shapes(*args: int | Shape) -> Shape:
-    """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
-    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
 def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:

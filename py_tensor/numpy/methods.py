@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
+from py_tensor.ops.declare import OnFirstUse
 from py_tensor.ops.define import register
 from py_tensor.ops.movement import pad_constant, pad_widths
 from py_tensor.ops.operands import Operand, number_like
-from py_tensor.ops.out import Out
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = ["pad"]
@@ -65,38 +65,10 @@ def pad(
     return padded(x, pad_widths(pad_width, x.ndim), mode, kwargs)
 
 
-def _argpartition(
-    self: Tensor,
-    kth: int | Sequence[int],
-    axis: int | None = -1,
-    kind: str = "introselect",
-    order: None = None,
-) -> Tensor:
-    """Return the indices (int32) that would partition the elements along `axis`."""
-    from py_tensor.ops.searching import argpartition
-
-    return argpartition(self, kth, axis, kind, order)
-
-
-def _choose(
-    self: Tensor, choices: Operand | Sequence[Operand], out: Out = None, mode: str = "raise"
-) -> Tensor:
-    """Return elements from the choice whose number is in this tensor; see `pt.choose`."""
-    from py_tensor.numpy.functional import choose
-
-    return choose(self, choices, out, mode)
-
-
-def _searchsorted(
-    self: Tensor, v: Operand, side: str = "left", sorter: Operand | None = None
-) -> Tensor:
-    """Find where to insert the elements of `v` in this sorted vector; see `pt.searchsorted`."""
-    from py_tensor.ops.searching import searchsorted
-
-    return searchsorted(self, v, side, sorter)
-
-
 register(pad)
-install("argpartition", _argpartition)
-install("choose", _choose)
-install("searchsorted", _searchsorted)
+for _module, _name in (
+    ("py_tensor.ops.searching", "argpartition"),
+    ("py_tensor.numpy.functional", "choose"),
+    ("py_tensor.ops.searching", "searchsorted"),
+):
+    install(_name, cast("Any", OnFirstUse(Tensor, _module, _name)))

@@ -1,15 +1,17 @@
-"""Reductions and cumulative ops that ignore NaN."""
+"""Reductions and cumulative ops that ignore NaN: the plain ones, of elements without NaN."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, ParamSpec, cast
 
 from py_tensor.base.shapes import normalize_axes
+from py_tensor.ops.declare import declared_like
 from py_tensor.ops.elementwise import isnan, logical_and, root_of_squares
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.operands import Operand, Scalar, known
-from py_tensor.ops.out import Out, stored, stored_whole
+from py_tensor.ops.operands import Operand, known
+from py_tensor.ops.out import stored, stored_whole
 from py_tensor.ops.reduction import (
     Axes,
     all,
@@ -20,6 +22,7 @@ from py_tensor.ops.reduction import (
     mean,
     min,
     prod,
+    std,
     sum,
     var,
 )
@@ -31,98 +34,7 @@ __all__ = [
     "nanstd", "nansum", "nanvar",
 ]  # fmt: skip
 
-
-def nansum(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Sum of the elements over `axis`, ignoring NaN."""
-    x, where = _without_nan("nansum", a, where)
-    return sum(x, axis, dtype, out, keepdims, initial, where)
-
-
-def nanprod(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Product of the elements over `axis`, ignoring NaN."""
-    x, where = _without_nan("nanprod", a, where)
-    return prod(x, axis, dtype, out, keepdims, initial, where)
-
-
-def nanmean(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-) -> Tensor:
-    """Mean over `axis`, ignoring NaN; NaN if all are NaN."""
-    x, where = _without_nan("nanmean", a, where)
-    if x.dtype.is_inexact:
-        axis = normalize_axes("nanmean", axis, x.ndim, of_scalar=True)
-    return mean(x, axis, dtype, out, keepdims, where=where)
-
-
-def nanvar(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Variance over `axis`, ignoring NaN; NaN if at most `ddof` elements remain.
-
-    For integers it is `var`.
-    """
-    least = ddof if correction is None else correction
-    x, where = _without_nan("nanvar", a, where)
-    if dtype is None and out is not None:
-        dtype = float_into("nanvar", x, out)
-    if x.dtype.is_inexact:
-        axis = normalize_axes("nanvar", axis, x.ndim, of_scalar=True)
-    variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-    if x.dtype.is_inexact:
-        variance = choose(sum(where, axis, keepdims=keepdims) > least, variance, math.nan)
-    return stored_whole("nanvar", variance, out)
-
-
-def nanstd(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Standard deviation over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
-    x = tensor_of(a, "nanstd")
-    least = ddof if correction is None else correction
-    if dtype is None and out is not None:
-        dtype = float_into("nanstd", x, out)
-    variance = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-    return stored_whole("nanstd", root_of_squares(variance), out)
+P = ParamSpec("P")
 
 
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
@@ -139,93 +51,107 @@ def _replaced(x: Operand, op: str, value: float) -> Tensor:
     return choose(isnan(x), value, x) if x.dtype.is_inexact else x
 
 
-def nanmax(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Maximum over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
-    return _extreme(max, "nanmax", -math.inf, a, axis, out, keepdims, initial, where)
+def _masked(plain: Callable[P, Tensor], what: str) -> Callable[P, Tensor]:
+    """Return a reduction for which NaN are not there."""
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
+
+    def call(a: Operand, axis: Axes, where: Operand, **options: Any) -> Tensor:
+        """{what} over `axis`, ignoring NaN."""
+        x, where = _without_nan(op, a, where)
+        if x.dtype.is_inexact:
+            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
+        return fold(x, axis, where=where, **options)
+
+    return declared_like(plain, call, op, what=what)
 
 
-def nanmin(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Minimum over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
-    return _extreme(min, "nanmin", math.inf, a, axis, out, keepdims, initial, where)
+nansum = _masked(sum, "Sum of the elements")
+nanprod = _masked(prod, "Product of the elements")
+nanmean = _masked(mean, "Mean")
 
 
-def _extreme(
-    fold: Callable[..., Tensor],
-    op: str,
-    beyond: float,
-    x: Operand,
-    axis: Axes,
-    out: Out,
-    keepdims: bool,
-    initial: Scalar | None,
-    where: Operand,
-) -> Tensor:
-    x = tensor_of(x, op)
-    extreme = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
-    if initial is None and x.dtype.is_inexact:
-        extreme = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, extreme)
-    return stored(op, extreme, out)
+def _deviation(
+    plain: Callable[P, Tensor], finish: Callable[[Tensor], Tensor], what: str
+) -> Callable[P, Tensor]:
+    op = f"nan{plain.__name__}"
+
+    def call(
+        a: Operand, axis: Axes, dtype: object, out: Any, ddof: float, keepdims: bool,
+        where: Operand, mean: Operand | None, correction: float | None,
+    ) -> Tensor:  # fmt: skip
+        """{what} over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
+        least = ddof if correction is None else correction
+        x, where = _without_nan(op, a, where)
+        if dtype is None and out is not None:
+            dtype = float_into(op, x, out)
+        if x.dtype.is_inexact:
+            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
+        variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
+        if x.dtype.is_inexact:
+            variance = choose(sum(where, axis, keepdims=keepdims) > least, variance, math.nan)
+        return stored_whole(op, finish(variance), out)
+
+    return declared_like(plain, call, op, what=what)
 
 
-def nanargmax(
-    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-) -> Tensor:
-    """Index of the maximum along `axis`, ignoring NaN.
-
-    Raises
-    ------
-    ValueError
-        If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result is 0.
-    """
-    x = _replaced(_with_numbers("nanargmax", a, axis), "nanargmax", -math.inf)
-    return argmax(x, axis, out, keepdims=keepdims)
+nanvar = _deviation(var, lambda variance: variance, "Variance")
+nanstd = _deviation(std, root_of_squares, "Standard deviation")
 
 
-def nanargmin(
-    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-) -> Tensor:
-    """Index of the minimum along `axis`, ignoring NaN.
+def _extreme(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
+    """Return a reduction for which NaN are `beyond` all other elements."""
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
 
-    Raises
-    ------
-    ValueError
-        If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result is 0.
-    """
-    x = _replaced(_with_numbers("nanargmin", a, axis), "nanargmin", math.inf)
-    return argmin(x, axis, out, keepdims=keepdims)
+    def call(a: Operand, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
+        """{what} over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
+        x = tensor_of(a, op)
+        extreme = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+        if initial is None and x.dtype.is_inexact:
+            extreme = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, extreme)
+        return stored(op, extreme, out)
 
-
-def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
-    """Return the tensor; raises ValueError if all elements over an axis are known to be NaN."""
-    x = tensor_of(a, op)
-    axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
-    values = known(x) if x.dtype.is_inexact and x.size else None
-    if values is not None and (values != values).all(axes).any():
-        raise ValueError(f"{op}: all elements along an axis are NaN")
-    return x
+    return declared_like(plain, call, op, what=what)
 
 
-def nancumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
-    """Cumulative sum, with NaN treated as 0."""
-    return cumsum(_replaced(a, "nancumsum", 0.0), axis, dtype, out)
+nanmax = _extreme(max, -math.inf, "Maximum")
+nanmin = _extreme(min, math.inf, "Minimum")
 
 
-def nancumprod(
-    a: Operand, axis: int | None = None, dtype: object = None, out: Out = None
-) -> Tensor:
-    """Cumulative product, with NaN treated as 1."""
-    return cumprod(_replaced(a, "nancumprod", 1.0), axis, dtype, out)
+def _located(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
+
+    def call(a: Operand, axis: int | None, **options: Any) -> Tensor:
+        """Index of the {what} along `axis`, ignoring NaN.
+
+        Raises
+        ------
+        ValueError
+            If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result
+            is 0.
+        """
+        x = tensor_of(a, op)
+        axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
+        values = known(x) if x.dtype.is_inexact and x.size else None
+        if values is not None and (values != values).all(axes).any():
+            raise ValueError(f"{op}: all elements along an axis are NaN")
+        return fold(_replaced(x, op, beyond), axis, **options)
+
+    return declared_like(plain, call, op, what=what)
+
+
+nanargmax = _located(argmax, -math.inf, "maximum")
+nanargmin = _located(argmin, math.inf, "minimum")
+
+
+def _cumulative(plain: Callable[P, Tensor], value: float, what: str) -> Callable[P, Tensor]:
+    op, fold = f"nan{plain.__name__}", cast("Any", plain)
+
+    def call(a: Operand, **options: Any) -> Tensor:
+        """Cumulative {what}, with NaN treated as {value}."""
+        return fold(_replaced(a, op, value), **options)
+
+    return declared_like(plain, call, op, what=what, value=f"{value:g}")
+
+
+nancumsum = _cumulative(cumsum, 0.0, "sum")
+nancumprod = _cumulative(cumprod, 1.0, "product")

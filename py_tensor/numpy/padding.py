@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from py_tensor.adapters.iterating import ndindex
 from py_tensor.base import dtypes
-from py_tensor.numpy.functional import ndindex
 from py_tensor.numpy.quantiles import median
 from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where

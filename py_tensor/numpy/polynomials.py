@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from itertools import takewhile
-from operator import index as as_index
-from operator import mul
-from typing import Any, cast
+from typing import Any
 
-from py_tensor.adapters.hosted import from_host, naming
+from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError
-from py_tensor.convert.host_arrays import on_host
-from py_tensor.ir.node import Device
-from py_tensor.ops.creation import zeros, zeros_like
-from py_tensor.ops.movement import (
-    converted,
-    in_common_dtype,
-    members_of,
-    pad_constant,
-    ravel,
-    widened,
-)
-from py_tensor.ops.operands import Operand, Scalar, number_like, numbers_of, tensor_beside
+from py_tensor.ops.creation import zeros_like
+from py_tensor.ops.movement import converted, members_of, pad_constant, ravel, widened
+from py_tensor.ops.operands import Operand, Scalar, number_like, tensor_beside
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -34,32 +20,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
+def _coefficients(op: str, p: Operand) -> Tensor:
     """Return the coefficients of a polynomial, given as a vector, a number or a `poly1d`."""
-    x = tensor_of(getattr(p, "coeffs", p), op, device=device)
+    x = tensor_of(getattr(p, "coeffs", p), op)
     if x.ndim > 1:
         raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
     return ravel(x)
-
-
-def _pair(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
-    coefficients = [getattr(v, "coeffs", v) for v in (p, q)]
-    first, second = in_common_dtype(op, *coefficients)
-    return _coefficients(op, first), _coefficients(op, second)
-
-
-def _like(coefficients: Tensor, *given: Operand) -> Any:
-    """Return coefficients as a `poly1d` if any operand is one."""
-    kinds: list[Any] = [type(p) for p in given if hasattr(p, "coeffs")]
-    return kinds[0](coefficients) if kinds else coefficients
-
-
-def without_zeros(op: str, p: Operand) -> Tensor:
-    """Remove leading zeros, but keep the last coefficient; a tensor is read, a list is not."""
-    x = _coefficients(op, p)
-    values = numbers_of(op, p if isinstance(p, list | tuple) else x)[0]
-    zeros_before = len(list(takewhile(lambda v: v == 0, values[:-1])))
-    return x[zeros_before:].copy() if zeros_before else x
 
 
 def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
@@ -86,66 +52,42 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
 # -- Computed by NumPy --------------------------------------------------------------------------
 
 
-def _by_numpy(op: str, *tensors: Tensor, **options: Any) -> Any:
+def _by_numpy(op: str, *polynomials: Operand, **options: Any) -> Any:
     """Return what NumPy's function `op` computes on the host, in double precision."""
-    device, dtype = tensors[0].device, tensors[0].dtype
-    wide = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
-    with naming(op):
-        results = getattr(host.load_numpy(), op)(
-            *(on_host(x).astype(wide) for x in tensors), **options
-        )
-    arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
-    made = [_from_host(op, y, dtype, device) if y.shape else y.item() for y in arrays]
-    return tuple(made) if len(made) > 1 else made[0]
-
-
-def _from_host(op: str, array: Any, dtype: DType, device: Device) -> Tensor:
-    """Convert NumPy's result of coefficients of `dtype`; integers wrap around."""
-    target = _dtype_of(array, dtype)
-    wrapped = array.astype(target.host) if target.is_integer else array
-    return from_host(op, wrapped, target, device)
-
-
-def _dtype_of(array: Any, dtype: DType) -> DType:
-    """Return the dtype for NumPy's result of coefficients of `dtype`."""
-    if array.dtype.kind == "c":
-        return dtypes.complex_of(dtype)
-    if array.dtype.kind == "f":
-        return dtypes.floating(dtypes.real_of(dtype))
-    result = dtypes.parse(array.dtype.name)
-    return dtypes.promote(dtype, dtypes.DEFAULT_INT) if result is dtypes.int64 else result
+    for p in polynomials:
+        _coefficients(op, p)  # checks the shape
+    return adapted(op, getattr(host.load_numpy(), op))(*polynomials, **options)
 
 
 def polyadd(a1: Operand, a2: Operand) -> Any:
     """Return the sum of two polynomials, computed on the host."""
-    return _like(_by_numpy("polyadd", *_pair("polyadd", a1, a2)), a1, a2)
+    return _by_numpy("polyadd", a1, a2)
 
 
 def polysub(a1: Operand, a2: Operand) -> Any:
     """Return the difference of two polynomials, computed on the host."""
-    return _like(_by_numpy("polysub", *_pair("polysub", a1, a2)), a1, a2)
+    return _by_numpy("polysub", a1, a2)
 
 
 def polymul(a1: Operand, a2: Operand) -> Any:
     """Return the product of two polynomials without leading zeros, computed on the host."""
-    return _like(_by_numpy("polymul", *_pair("polymul", a1, a2)), a1, a2)
+    return _by_numpy("polymul", a1, a2)
 
 
 def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
     """Return the quotient and the remainder of two polynomials, computed on the host."""
-    quotient, rest = _by_numpy("polydiv", *_pair("polydiv", u, v))
-    return _like(quotient, u, v), _like(rest, u, v)
+    return _by_numpy("polydiv", u, v)
 
 
-def _for_steps(op: str, p: Operand, m: int) -> Tensor:
+def _for_steps(p: Operand, m: int) -> Operand:
     """Return coefficients for `m` products with integers, which widen floats of 16 bits."""
-    x = _coefficients(op, p)
-    return converted(x, dtypes.at_least_single(x.dtype)) if m and x.dtype.is_floating else x
+    has_floats = isinstance(p, Tensor) and p.dtype.is_floating
+    return converted(p, dtypes.at_least_single(p.dtype)) if m and has_floats else p
 
 
 def polyder(p: Operand, m: int = 1) -> Any:
     """Return the `m`-th derivative of a polynomial, computed on the host."""
-    return _like(_by_numpy("polyder", _for_steps("polyder", p, m), m=m), p)
+    return _by_numpy("polyder", _for_steps(p, m), m=m)
 
 
 def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
@@ -161,8 +103,7 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     ValueError
         If there are fewer than `m` constants, or `m` is negative.
     """
-    constants = None if k is None else host.load_numpy().reshape(*numbers_of("polyint", k))
-    return _like(_by_numpy("polyint", _for_steps("polyint", p, m), m=m, k=constants), p)
+    return _by_numpy("polyint", _for_steps(p, m), m=m, k=k)
 
 
 def roots(p: Operand) -> Tensor:
@@ -185,14 +126,16 @@ def poly(seq_of_zeros: Operand) -> Any:
     x = tensor_of(seq_of_zeros, "poly")
     if x.ndim > 1 and (x.ndim > 2 or x.shape[0] != x.shape[1]):
         raise ShapeError(f"poly: takes a vector of roots or a square matrix, not shape {x.shape}")
-    x = x if x.ndim else ravel(x)
-    return _by_numpy("poly", converted(x, dtypes.at_least_single(x.dtype))) if x.size else 1.0
+    if not x.size:
+        return 1.0
+    x = converted(x, dtypes.at_least_single(x.dtype))
+    return adapted("poly", host.load_numpy().poly)(x if x.ndim else ravel(x))
 
 
 # -- A polynomial as an object ------------------------------------------------------------------
 
 
-class poly1d:  # noqa: N801 - NumPy's name
+class poly1d(Hosted):  # noqa: N801 - NumPy's name
     """A polynomial that can be called, added, multiplied and printed.
 
     Parameters
@@ -223,13 +166,23 @@ class poly1d:  # noqa: N801 - NumPy's name
     11.0
     """
 
-    __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
-
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
-        self.variable = variable or getattr(c_or_r, "variable", "x")
-        self.coeffs = poly(c_or_r) if r else without_zeros("poly1d", c_or_r)
-        if not self.coeffs.size:
-            self.coeffs = zeros(1, self.coeffs.dtype, device=self.coeffs.device)
+        options: Any = {} if variable is None else {"variable": variable}
+        made = called(Call("poly1d"), "poly1d", self.numpys(), [c_or_r, r], options)
+        self.coeffs, self.variable = made.coeffs, made.variable
+
+    @classmethod
+    def numpys(cls) -> Any:
+        return host.load_numpy().poly1d
+
+    def to_numpy(self, call: Call) -> Any:
+        return self.numpys()(call.to_numpy(self.coeffs), variable=self.variable)
+
+    @classmethod
+    def from_numpy(cls, call: Call, result: Any) -> poly1d:
+        made = cls.__new__(cls)
+        made.coeffs, made.variable = call.from_numpy(result.coeffs), result.variable
+        return made
 
     @property
     def c(self) -> Tensor:
@@ -274,53 +227,13 @@ class poly1d:  # noqa: N801 - NumPy's name
             self.coeffs = pad_constant(self.coeffs, (power - self.o, 0))
         self.coeffs[self.o - power] = value
 
-    def __neg__(self) -> poly1d:
-        return poly1d(-self.coeffs)
-
-    def __pos__(self) -> poly1d:
-        return self
-
-    def __add__(self, other: Any) -> poly1d:
-        return poly1d(polyadd(self, other))
-
-    def __sub__(self, other: Any) -> poly1d:
-        return poly1d(polysub(self, other))
-
-    def __rsub__(self, other: Any) -> poly1d:
-        return poly1d(polysub(other, self))
-
-    def __mul__(self, other: Any) -> poly1d:
-        return poly1d(polymul(self, other))
-
-    def __pow__(self, power: int) -> poly1d:
-        if power < 0:
-            raise ValueError(f"poly1d: a power must be at least 0, not {power}")
-        return reduce(mul, [self] * as_index(power), poly1d([1]))
-
-    def __truediv__(self, other: Any) -> Any:
-        is_number = getattr(other, "ndim", 0) == 0 and not isinstance(other, poly1d | list | tuple)
-        return poly1d(self.coeffs / other) if is_number else polydiv(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return polydiv(poly1d(other), self)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, poly1d):
-            return NotImplemented
-        return self.coeffs.tolist() == other.coeffs.tolist()
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def deriv(self, m: int = 1) -> poly1d:
-        """Return the `m`-th derivative."""
-        return poly1d(polyder(self.coeffs, m))
-
-    def integ(self, m: int = 1, k: Any = 0) -> poly1d:
-        """Return the `m`-th antiderivative; see `polyint`."""
-        return poly1d(polyint(self.coeffs, m, k))
-
     def __repr__(self) -> str:
         return f"poly1d({repr(self.coeffs).removeprefix('tensor(')}"
 
-    def __str__(self) -> str:
-        return str(host.load_numpy().poly1d(on_host(self.coeffs), variable=self.variable))
+
+for _name in (
+    "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__",
+    "__rtruediv__", "__pow__", "__neg__", "__pos__", "__eq__", "__ne__", "__str__", "deriv",
+    "integ",
+):  # fmt: skip
+    setattr(poly1d, _name, Method(_name))

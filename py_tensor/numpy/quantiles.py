@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import REAL, WORDS
@@ -14,6 +14,7 @@ from py_tensor.base.shapes import dropped, normalize_axes, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.creation import full, zeros
+from py_tensor.ops.declare import declared_like
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
@@ -28,6 +29,8 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
+
+P = ParamSpec("P")
 
 _BETWEEN = {
     "linear": (1.0, 1.0),
@@ -278,19 +281,22 @@ def quantile(
     return _quantiles("quantile", a, q, axis, out, method, keepdims, weights=weights)
 
 
-def percentile(
-    a: Operand,
-    q: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Operand | None = None,
-) -> Tensor:
-    """Like `quantile`, with `q` in percent."""
-    return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0, weights=weights)
+def _varied(
+    plain: Callable[P, Tensor], op: str, difference: str, **options: Any
+) -> Callable[P, Tensor]:
+    """Return a function with the parameters of another one, and with options of `_quantiles`."""
+
+    def call(a: Operand, overwrite_input: bool, **named: Any) -> Tensor:
+        """Like `{plain}`, {difference}."""
+        return _quantiles(op, a, **named, **options)
+
+    return declared_like(plain, call, op, plain=plain.__name__, difference=difference)
+
+
+_NO_NAN = "ignoring NaN; NaN if there are no elements"
+percentile = _varied(quantile, "percentile", "with `q` in percent", scale=100.0)
+nanquantile = _varied(quantile, "nanquantile", _NO_NAN, without_nan=True)
+nanpercentile = _varied(percentile, "nanpercentile", _NO_NAN, scale=100.0, without_nan=True)
 
 
 def median(
@@ -307,50 +313,4 @@ def median(
     return _quantiles("median", a, 0.5, axis, out, "mean", keepdims)
 
 
-def nanquantile(
-    a: Operand,
-    q: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Operand | None = None,
-) -> Tensor:
-    """Like `quantile`, ignoring NaN; NaN if there are no elements."""
-    return _quantiles(
-        "nanquantile", a, q, axis, out, method, keepdims, without_nan=True, weights=weights
-    )
-
-
-def nanpercentile(
-    a: Operand,
-    q: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Operand | None = None,
-) -> Tensor:
-    """Like `percentile`, ignoring NaN; NaN if there are no elements."""
-    return _quantiles(
-        "nanpercentile",
-        *(a, q, axis, out, method, keepdims),
-        scale=100.0,
-        without_nan=True,
-        weights=weights,
-    )
-
-
-def nanmedian(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Tensor:
-    """Like `median`, ignoring NaN."""
-    return _quantiles("nanmedian", a, 0.5, axis, out, "mean", keepdims, without_nan=True)
+nanmedian = _varied(median, "nanmedian", "ignoring NaN", q=0.5, method="mean", without_nan=True)

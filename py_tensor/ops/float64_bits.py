@@ -12,7 +12,7 @@ import struct
 from functools import partial
 from typing import Any
 
-from py_tensor.base.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint32, uint64
+from py_tensor.base.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint64
 from py_tensor.ir.arrays import cast
 from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Node
@@ -60,25 +60,6 @@ def _blocks(np: Any, i: Any, start: Any, step: Any) -> Any:
 
 def _only_on_gpu(np: Any, *operands: Any) -> Any:
     raise NotImplementedError("ramp: the cpu device computes EXACT_RAMP")
-
-
-def _power_ramp(np: Any, i: Any, *words: Any) -> Any:
-    last, start, step, stop, base, *_ = words
-    exponents = np.where(i == last, stop.view("d"), _ramp(np, i, start, step))
-    return np.power(base.view("d"), exponents).astype("f")
-
-
-# The float32 nearest to base ** (start + i * step); `power_ramp` computes the operands.
-POWER_RAMP = Elementwise(
-    "power_ramp",
-    wgsl={"u32": "power_ramp_f32({0}, {6}, {7}, {8})"},
-    numpy=_power_ramp,
-    accepts=WORDS,
-    gives=float32,
-    leading=(int32, int32, *[uint64] * 6),
-    cost=20,
-    vjp=NOT_DIFFERENTIABLE,
-)
 
 
 def _on_bits(
@@ -320,30 +301,6 @@ def _ramp_of(op: Elementwise, count: int, device: Device, words: tuple[int, ...]
     makers = maker_of(operands[0]), value_maker(CONST, operands[1].meta), maker_of(node)
     _RAMPS.keep((op, count, device), makers)
     return node
-
-
-def power_ramp(
-    count: int, start: float, step: float, stop: float, base: float, device: Device
-) -> Tensor | None:
-    """Return float32 numbers ``base ** (start + i * step)`` for i below `count`.
-
-    The last one is ``base ** stop``. None if an exponent or the base is outside the range of this
-    method.
-    """
-    if not (0 < base < math.inf and math.isfinite(start) and math.isfinite(step)):
-        return None
-    first, gap = (math.log2(base) * x for x in (start, step))
-    if abs(first) + abs(count * gap) > 1 << 14:
-        return None
-    fixed = round(gap * 2.0**80)
-    words = [*map(bits_of, (start, step, stop, base)), round(first * 2.0**48), fixed]
-    operands = [
-        index((count,), device),
-        const(count - 1, int32, device),
-        *[const(word % 2**64, uint64, device) for word in words],
-        const((fixed >> 64) % 2**32, uint32, device),
-    ]
-    return Tensor(bind(POWER_RAMP, tuple(operands)))
 
 
 def ramp_bits(

@@ -14,18 +14,20 @@ from py_tensor.adapters.polynomial import HermiteE as HermiteE
 from py_tensor.adapters.polynomial import Laguerre as Laguerre
 from py_tensor.adapters.polynomial import Legendre as Legendre
 from py_tensor.adapters.polynomial import Polynomial as Polynomial
-from py_tensor.polynomial import chebyshev as chebyshev
-from py_tensor.polynomial import hermite as hermite
-from py_tensor.polynomial import hermite_e as hermite_e
-from py_tensor.polynomial import laguerre as laguerre
-from py_tensor.polynomial import legendre as legendre
-from py_tensor.polynomial import polynomial as polynomial
-from py_tensor.polynomial import polyutils as polyutils
+from py_tensor.adapters.polynomial import module as _module
 
 __all__ = [
     "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre", "Polynomial", "chebyshev",
     "hermite", "hermite_e", "laguerre", "legendre", "polynomial", "polyutils",
 ]  # fmt: skip
+
+chebyshev = _module("chebyshev", "Functions of Chebyshev series, and the class.")
+hermite = _module("hermite", "Functions of Hermite series (physicists), and the class.")
+hermite_e = _module("hermite_e", "Functions of Hermite series (probabilists), and the class.")
+laguerre = _module("laguerre", "Functions of Laguerre series, and the class.")
+legendre = _module("legendre", "Functions of Legendre series, and the class.")
+polynomial = _module("polynomial", "Functions of power series, and the class.")
+polyutils = _module("polyutils", "Helper functions for series.")
 
 
 def __dir__() -> list[str]:

@@ -15,14 +15,7 @@ from py_tensor.ops.elementwise import where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, number_like
 from py_tensor.random import threefry
-from py_tensor.random.define import (
-    Draw,
-    Rule,
-    Size,
-    check_together,
-    distribution,
-    draw_of,
-)
+from py_tensor.random.define import Draw, Rule, Size, check_together, distribution, draw_of
 from py_tensor.random.generator import Core
 from py_tensor.random.threefry import MASK
 from py_tensor.tensors.tensor import Tensor

@@ -6,6 +6,7 @@ Elements of tensors are not checked: invalid ones give NaN or an arbitrary numbe
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +22,7 @@ from py_tensor.ir.bind import bind
 from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import const
+from py_tensor.ops.declare import declared
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, lift, number_like, numbers_of, on_one_device
 from py_tensor.ops.out import stored_whole, target_of
@@ -33,9 +35,6 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 Size = Any  # an int, a tuple of ints, or None
 
 
-_Test = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
-
-
 @dataclass(frozen=True)
 class Rule:
     """A condition on one parameter, or on several.
@@ -44,7 +43,7 @@ class Rule:
     ----------
     words : str
         The condition in words, for errors.
-    is_broken : callable
+    breaks : callable
         The test of numbers, or of NumPy arrays.
     dtype : DType, optional
         The dtype to which lists and arrays are converted.
@@ -53,14 +52,9 @@ class Rule:
     """
 
     words: str
-    is_broken: _Test
+    breaks: Callable[..., Any]
     dtype: DType | None = None
     error: type[Exception] = ValueError
-
-    @property
-    def breaks(self) -> Callable[..., Any]:
-        """`is_broken`, for any number of values."""
-        return self.is_broken
 
 
 _RULES: dict[str, Callable[[Any], Any]] = {
@@ -75,7 +69,7 @@ _RULES: dict[str, Callable[[Any], Any]] = {
     "an int from 0 to 2147483647": lambda v: (v < 0) | (v >= 2**31) | (v % 1 != 0),
     "an int from 0 to below 1000000000": lambda v: (v < 0) | (v >= 10**9) | (v % 1 != 0),
 }
-RULES = {words: Rule(words, is_broken) for words, is_broken in _RULES.items()}
+RULES = {words: Rule(words, breaks) for words, breaks in _RULES.items()}
 """The rules for one parameter, by their words."""
 
 Parameter = tuple[str, Operand, Rule]  # a parameter: its name, value and rule
@@ -169,6 +163,7 @@ COUNTS = "Of dtype int32."
 _FLOATING = (dtypes.float32, dtypes.float64)
 
 
+_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 P = ParamSpec("P")
 
 
@@ -196,8 +191,9 @@ def distribution(
         op = function.__name__
 
         def drawn(
-            self: Core, *values: Any, size: Any, dtype: Any = None, out: Any = None, **options: Any
+            self: Core, *, size: Any, dtype: Any = None, out: Any = None, **options: Any
         ) -> Tensor:
+            values = [options.pop(name) for name in rules]
             for rule in joint:
                 check_together(op, rule, *values)
             target = target_of(op, out)
@@ -208,31 +204,16 @@ def distribution(
                 draw = _for_output(op, draw, dtype, target)
             return stored_whole(op, function(draw, *checked_values, **options), target)
 
-        method = _method(function, drawn, {*rules})
-        if function.__doc__ and "dtype" not in method.__annotations__:  # -OO removes docstrings
+        declaration = signature(function)
+        _, *parameters = declaration.parameters.values()
+        doc = function.__doc__ and cleandoc(function.__doc__)
+        if doc and "dtype" not in declaration.parameters:  # -OO removes docstrings
             head = "\n" if rules else "\n\nParameters\n----------\n"
-            shared = cleandoc(str(_sections.__doc__)).format(gives=gives)
-            method.__doc__ = cleandoc(function.__doc__) + head + shared
-        return method
+            doc += head + cleandoc(str(_sections.__doc__)).format(gives=gives)
+        of_method = declaration.replace(parameters=[_SELF, *parameters])
+        return declared(op, of_method, drawn, doc)
 
     return made
-
-
-def _method(function: Callable[..., Tensor], drawn: Callable[..., Tensor], names: set[str]) -> Any:
-    """Return `drawn` with the parameters of a function, of which it takes `names` by position.
-
-    It is compiled so that Python binds its arguments.
-    """
-    _, *parameters = signature(function).parameters.values()
-    declared = ", ".join(str(p.replace(annotation=p.empty)) for p in parameters)
-    passed = ", ".join(p.name if p.name in names else f"{p.name}={p.name}" for p in parameters)
-    text = f"lambda drawn: lambda self, {declared}: drawn(self, {passed})"
-    method = eval(text, function.__globals__)(drawn)
-    method.__name__ = method.__qualname__ = function.__name__
-    method.__doc__ = function.__doc__
-    kinds = function.__annotations__
-    method.__annotations__ = {name: kinds[name] for name in kinds if name != "draw"}
-    return method
 
 
 def _for_output(op: str, draw: Draw, dtype: object, out: Any) -> Draw:

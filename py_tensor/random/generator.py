@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from py_tensor.base import first_use
+from py_tensor.ops.declare import OnFirstUse
 from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
 
 if TYPE_CHECKING:
@@ -44,20 +44,8 @@ class Core(Methods):
         return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
 
 
-class _Method:
-    """A method whose module is imported when the method is first used."""
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module, self.name = module, name
-
-    def __get__(self, generator: Any, owner: type) -> Any:
-        method = getattr(import_module(self.module), self.name)
-        setattr(Core, self.name, method)
-        return method.__get__(generator, owner)
-
-
 for _name, _module in first_use.METHODS.items():
-    setattr(Core, _name, _Method(_module, _name))
+    setattr(Core, _name, OnFirstUse(Core, _module, _name))
 
 
 class Generator(Core):

@@ -50,102 +50,128 @@ def _read(value: Any, is_strict: bool) -> Any:
     return value
 
 
-def _numpys(name: str, doc: str) -> Assertion:
-    def assertion(*args: Any, **options: Any) -> Any:
-        __tracebackhide__ = True  # pytest then shows the caller
-        host.load_numpy()
-        from numpy import testing
+def _numpys(assertion: Assertion) -> Assertion:
+    """Return NumPy's assertion of the same name, for tensors."""
+    name = assertion.__name__
 
+    @wraps(assertion)
+    def numpys(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True  # pytest then shows the caller
         is_strict = bool(options.get("strict"))  # then dtypes are compared too
-        return getattr(testing, name)(
+        return getattr(_testing(), name)(
             *(_read(value, is_strict) for value in args),
             **{key: _read(value, is_strict) for key, value in options.items()},
         )
 
-    assertion.__name__ = assertion.__qualname__ = name
-    assertion.__doc__ = f"{doc}\n\nThe parameters are those of ``numpy.testing.{name}``."
-    return assertion
+    del numpys.__wrapped__  # whose parameters are not those
+    numpys.__doc__ = f"{assertion.__doc__}\n\nThe parameters are those of ``numpy.testing.{name}``."
+    return numpys
 
 
-def _in_ulps(name: str, limit: str, doc: str) -> Assertion:
-    """Return an assertion about ULPs, of which those of the host's dtype may be smaller."""
-    assertion = _numpys(name, doc)
+def _testing() -> Any:
+    host.load_numpy()
+    from numpy import testing
 
-    @wraps(assertion)
-    def scaled(*args: Any, **options: Any) -> Any:
-        __tracebackhide__ = True
-        host.load_numpy()
-        from numpy import testing
-
-        bound = signature(getattr(testing, name)).bind(*args, **options)
-        bound.apply_defaults()
-        kinds = {getattr(x, "dtype", None) for x in bound.args[:2]}
-        kind = kinds.pop()
-        if kinds or not isinstance(kind, DType) or kind.is_numpys:
-            return assertion(*args, **options)
-        scale = 2 ** (parse(kind.host).digits - kind.digits)
-        bound.arguments[limit] *= scale
-        try:
-            ulps = assertion(*bound.args, **bound.kwargs)
-        except AssertionError as error:
-            error.add_note(f"A ULP of {kind} counts as {scale} of {kind.host}.")
-            raise
-        return ulps if ulps is None else ulps / scale
-
-    return scaled
+    return testing
 
 
-assert_allclose = _numpys(
-    "assert_allclose", "Raise AssertionError unless ``abs(x - y) <= atol + rtol * abs(y)``."
-)
-assert_array_equal = _numpys(
-    "assert_array_equal", "Raise AssertionError unless all elements are equal, or both NaN."
-)
-assert_equal = _numpys(
-    "assert_equal",
-    "Raise AssertionError unless two objects are equal: tensors, numbers, or lists of them.",
-)
-assert_almost_equal = _numpys(
-    "assert_almost_equal",
-    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 7.",
-)
-assert_approx_equal = _numpys(
-    "assert_approx_equal", "Raise AssertionError unless `significant` digits are equal."
-)
-assert_array_almost_equal = _numpys(
-    "assert_array_almost_equal",
-    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 6.",
-)
-assert_array_less = _numpys(
-    "assert_array_less", "Raise AssertionError unless each element of `x` is less than that of `y`."
-)
-assert_array_almost_equal_nulp = _in_ulps(
-    "assert_array_almost_equal_nulp",
-    "nulp",
-    "Raise AssertionError unless elements differ by at most `nulp` spacings of the larger ones.",
-)
-assert_array_max_ulp = _in_ulps(
-    "assert_array_max_ulp",
-    "maxulp",
-    "Raise AssertionError unless there are at most `maxulp` numbers between elements.",
-)
-assert_string_equal = _numpys(
-    "assert_string_equal", "Raise AssertionError, with a diff, unless two texts are equal."
-)
+def _in_ulps(limit: str) -> Callable[[Assertion], Assertion]:
+    """Return a decorator for assertions about ULPs: those of the host's dtype may be smaller."""
+
+    def made(assertion: Assertion) -> Assertion:
+        numpys = _numpys(assertion)
+
+        @wraps(numpys)
+        def scaled(*args: Any, **options: Any) -> Any:
+            __tracebackhide__ = True
+            bound = signature(getattr(_testing(), numpys.__name__)).bind(*args, **options)
+            bound.apply_defaults()
+            kinds = {getattr(x, "dtype", None) for x in bound.args[:2]}
+            kind = kinds.pop()
+            if kinds or not isinstance(kind, DType) or kind.is_numpys:
+                return numpys(*args, **options)
+            scale = 2 ** (parse(kind.host).digits - kind.digits)
+            bound.arguments[limit] *= scale
+            try:
+                ulps = numpys(*bound.args, **bound.kwargs)
+            except AssertionError as error:
+                error.add_note(f"A ULP of {kind} counts as {scale} of {kind.host}.")
+                raise
+            return ulps if ulps is None else ulps / scale
+
+        return scaled
+
+    return made
 
 
-assert_ = _numpys("assert_", "Raise AssertionError unless `val` is true, also with `python -O`.")
-assert_raises = _numpys(
-    "assert_raises",
-    "Raise AssertionError if a function or a `with` block does not raise an exception.",
-)
-assert_raises_regex = _numpys(
-    "assert_raises_regex", "Like `assert_raises`, and match the message with a regular expression."
-)
-assert_no_warnings = _numpys(
-    "assert_no_warnings",
-    "Raise AssertionError if a function or a `with` block warns; return its result.",
-)
+@_numpys
+def assert_allclose(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless ``abs(x - y) <= atol + rtol * abs(y)``."""
+
+
+@_numpys
+def assert_array_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless all elements are equal, or both NaN."""
+
+
+@_numpys
+def assert_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless two objects are equal: tensors, numbers, or lists of them."""
+
+
+@_numpys
+def assert_almost_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 7."""
+
+
+@_numpys
+def assert_approx_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless `significant` digits are equal."""
+
+
+@_numpys
+def assert_array_almost_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 6."""
+
+
+@_numpys
+def assert_array_less(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless each element of `x` is less than that of `y`."""
+
+
+@_in_ulps("nulp")
+def assert_array_almost_equal_nulp(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless elements differ by at most `nulp` spacings of the larger ones."""
+
+
+@_in_ulps("maxulp")
+def assert_array_max_ulp(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless there are at most `maxulp` numbers between elements."""
+
+
+@_numpys
+def assert_string_equal(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError, with a diff, unless two texts are equal."""
+
+
+@_numpys
+def assert_(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError unless `val` is true, also with `python -O`."""
+
+
+@_numpys
+def assert_raises(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError if a function or a `with` block does not raise an exception."""
+
+
+@_numpys
+def assert_raises_regex(*args: Any, **options: Any) -> Any:
+    """Like `assert_raises`, and match the message with a regular expression."""
+
+
+@_numpys
+def assert_no_warnings(*args: Any, **options: Any) -> Any:
+    """Raise AssertionError if a function or a `with` block warns; return its result."""
 
 
 # NumPy 2.4 deprecates its own functions of these two names.

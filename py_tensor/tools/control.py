@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from py_tensor.backends.choice import check_default, default_device, parse, set_default_device
 from py_tensor.backends.kinds import CPU_DEVICE, GPU_DEVICE
@@ -78,8 +79,7 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
         can_test = _revived(lazy)
     info = _info(lazy)
     if can_test:
-        info["self_test"] = self_test(lazy)
-        info["subnormals"] = "kept" if _keeps_subnormals(lazy) else "flushed"
+        info.update(_tests_of(lazy))
     return info
 
 
@@ -102,18 +102,20 @@ def _info(device: LazyDevice) -> DeviceInfo:
     return info
 
 
-_tested: dict[tuple[str, int], dict[str, bool]] = {}
+_tested: dict[tuple[str, int], dict[str, Any]] = {}
+
+
+def _tests_of(device: LazyDevice) -> dict[str, Any]:
+    """Return the entries for how a device computes with special values, tested once."""
+    key = device.name, int(device.backend.info().get("generation", 0))
+    if key not in _tested:
+        subnormals = "kept" if _keeps_subnormals(device) else "flushed"
+        _tested[key] = {"self_test": self_test(device), "subnormals": subnormals}
+    return _tested[key]
 
 
 def self_test(device: LazyDevice) -> dict[str, bool]:
     """Test whether a device computes with special values as NumPy does."""
-    key = device.name, int(device.backend.info().get("generation", 0))
-    if key not in _tested:
-        _tested[key] = _run_self_test(device)
-    return _tested[key]
-
-
-def _run_self_test(device: LazyDevice) -> dict[str, bool]:
     nan, inf = float("nan"), float("inf")
     x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], dtype=dtypes.float32, device=device)
     most = tensor([2**31 - 1, -(2**31)], device=device)
@@ -129,17 +131,10 @@ def _run_self_test(device: LazyDevice) -> dict[str, bool]:
     }
 
 
-_keeping: dict[tuple[str, int], bool] = {}
-
-
 def _keeps_subnormals(device: LazyDevice) -> bool:
     """Return whether arithmetic preserves subnormal numbers."""
-    key = device.name, int(device.backend.info().get("generation", 0))
-    if key not in _keeping:
-        x = tensor([1e-40], dtype=dtypes.float32, device=device)
-        results = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
-        _keeping[key] = all(y.item() != 0 for y in results)
-    return _keeping[key]
+    x = tensor([1e-40], dtype=dtypes.float32, device=device)
+    return all(y.item() != 0 for y in (x + x, x * 0.5, x / 2, sqrt(x), ceil(x)))
 
 
 def set_default_dtype(dtype: object) -> None:

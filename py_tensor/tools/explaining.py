@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "explain"]
 
-FAMILIES = {
-    "map": "map",
-    "reduce": "reduce",
-    "rows": "rows",
-    "matmul_tiled": "matmul",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -327,7 +320,7 @@ class _Description:
 def _family(kernel: GraphKernel, first: str) -> str:
     """Return the family of a kernel as a whole; `first` is that of its first program."""
     name = next((stage.family for stage in kernel.stages if stage.family), "")
-    return name or FAMILIES[first]
+    return name or first.removesuffix("_tiled")
 
 
 def _ops(kernel: GraphKernel) -> Iterator[str]:
@@ -340,19 +333,15 @@ def _ops(kernel: GraphKernel) -> Iterator[str]:
     yield from _ops_of(kernel.spread)
 
 
+_NAMES: dict[type, str] = {Convert: "astype", Select: "select", Gather: "take_along_axis"}
+
+
 def _ops_of(body: Body) -> Iterator[str]:
     for instruction in body.instructions:
-        match instruction:
-            case Apply():
-                yield instruction.op.name
-            case Convert():
-                yield "astype"
-            case Select():
-                yield "select"
-            case Gather():
-                yield "take_along_axis"
-            case _:
-                pass
+        if isinstance(instruction, Apply):
+            yield instruction.op.name
+        elif type(instruction) in _NAMES:
+            yield _NAMES[type(instruction)]
 
 
 # -- Text ---------------------------------------------------------------------------------------

@@ -190,24 +190,16 @@ _PYTORCH_METHODS = {
     "clamp": "x.clip(min, max)",
     "clamp_": "x[...] = x.clip(min, max)",
     "contiguous": "pt.ascontiguousarray(x)",
-    "det": "pt.linalg.det(x)",
     "div_": "x /= y",
     "element_size": "x.itemsize",
     "expand_as": "pt.broadcast_to(x, y.shape)",
-    "gather": "pt.take_along_axis(x, indices, axis)",
     "H": "x.T.conj()",
     "half": "x.astype(pt.float16)",
-    "index_add_": "pt.add.at(x, indices, values)",
     "index_copy_": "x[indices] = values",
     "index_fill_": "x[indices] = value",
-    "index_put_": "x[indices] = values",
-    "index_select": "x.take(indices, axis)",
-    "inverse": "pt.linalg.inv(x)",
     "is_contiguous": "x.flags.c_contiguous",
     "is_cuda": 'x.device == "webgpu"',
     "mH": "x.mT.conj()",
-    **dict.fromkeys(("bmm", "mm", "mv"), "x @ y"),
-    "movedim": "pt.moveaxis(x, source, destination)",
     "mul_": "x *= y",
     "ndimension": "x.ndim",
     "neg": "-x",
@@ -220,15 +212,12 @@ _PYTORCH_METHODS = {
     "new_zeros": "pt.zeros(shape, dtype=x.dtype)",
     "normal_": "x[...] = pt.random.normal(size=x.shape)",
     "random_": "x[...] = pt.randint(low, high, x.shape)",
-    "repeat_interleave": "x.repeat(repeats, axis)",
     "reshape_as": "x.reshape(y.shape)",
     **dict.fromkeys(("scatter", "scatter_"), "pt.put_along_axis(x, indices, values, axis)"),
-    "scatter_add_": "pt.add.at(x, indices, values)",
     "short": "x.astype(pt.int16)",
     "stride": "x.strides, in bytes",
     "sub_": "x -= y",
     "type_as": "x.astype(y.dtype)",
-    "unflatten": "x.reshape(...)",
     "uniform_": "x[...] = pt.random.uniform(size=x.shape)",
     "view_as": "x.reshape(y.shape)",
 }
@@ -263,11 +252,9 @@ METHODS: dict[str, str] = {
     "int": "use x.astype(pt.int32)",
     "long": "use x.astype(pt.int64)",
     **dict.fromkeys(("masked_fill", "masked_fill_"), "use x[mask] = value"),
-    "norm": "use pt.linalg.norm(x)",
-    "numel": "use x.size",
     "type": "use x.astype(dtype)",
 }  # fmt: skip
-"""Hints for attributes of tensors; other names are looked up in `FUNCTIONS`."""
+"""Hints for attributes of tensors; other names, also without a last "_", are in `FUNCTIONS`."""
 
 _AXIS = dict.fromkeys(("dim", "dims"), "axis")
 KEYWORDS: dict[str, str] = {
@@ -333,6 +320,7 @@ PARTLY: dict[str, str] = {
     "polynomial": "computed on the host by NumPy, but for values at the elements of a tensor",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",
+    "random.SeedSequence": "hashed on the host by NumPy",
     "random.seed": _STREAM,
 }
 """NumPy names that are partly supported, and the difference. Names in a module have its name as a
@@ -384,7 +372,8 @@ def clarify_arguments(error: TypeError) -> None:
 
 
 def _instead_of_method(name: str) -> str | None:
-    return METHODS.get(name) or _function_or_op(name) or FUNCTIONS.get(name)
+    of_function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("_"))
+    return METHODS.get(name) or _function_or_op(name) or of_function
 
 
 def _function_or_op(name: str) -> str | None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from textwrap import wrap
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from py_tensor.backends.choice import default_device
@@ -131,14 +130,9 @@ class Profile:
         self._began: dict[Phase, int] = self._backend.phases.times()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         try:
-            if error is None:
+            if kind is None:
                 self._device.flush()
         finally:
             ended: dict[Phase, int] = self._backend.phases.times()

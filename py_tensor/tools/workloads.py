@@ -11,9 +11,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
 from operator import mul
 from random import Random
+from typing import Any, ParamSpec
 
 from py_tensor.base.shapes import Shape
 from py_tensor.tensors.tensor import Tensor
@@ -34,11 +36,12 @@ class Matrix:
 class Workload:
     """An expression, its operands, and the bytes of its result."""
 
-    expression: Callable[..., Tensor]
+    expression: Callable[[Any], Tensor] | Callable[[Any, Any], Tensor]
     operands: tuple[Matrix, ...]
     expected: bytes
 
 
+P = ParamSpec("P")
 Make = Callable[[], Workload]
 
 
@@ -58,82 +61,77 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
 # -- Kinds of workloads --------------------------------------------------------------------------
 
 
-def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
+def _made_later(make: Callable[P, Workload]) -> Callable[P, Make]:
+    """Make a workload only when it is called for, because its operands are large."""
+    return lambda *args, **options: partial(make, *args, **options)
+
+
+@_made_later
+def product(m: int, n: int, k: int, *, transposed: bool = False) -> Workload:
     """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
-
-    def make() -> Workload:
-        random = Random(m)
-        left, right = _rows(random, ROWS, k), _rows(random, COLUMNS, k)
-        table = [[_dot(row, column) for column in right] for row in left]
-        expected = bytes(_repeated([_cycled(row, n) for row in table], m))
-        if transposed:
-            a, b = Matrix((k, m), _across(left, m)), Matrix((n, k), _repeated(right, n))
-            return Workload(_of_transposed, (a, b), expected)
-        a, b = Matrix((m, k), _repeated(left, m)), Matrix((k, n), _across(right, n))
-        return Workload(_product, (a, b), expected)
-
-    return make
+    random = Random(m)
+    left, right = _rows(random, ROWS, k), _rows(random, COLUMNS, k)
+    table = [[_dot(row, column) for column in right] for row in left]
+    expected = bytes(_repeated([_cycled(row, n) for row in table], m))
+    if transposed:
+        a, b = Matrix((k, m), _across(left, m)), Matrix((n, k), _repeated(right, n))
+        return Workload(lambda x, y: x.T @ y.T, (a, b), expected)
+    a, b = Matrix((m, k), _repeated(left, m)), Matrix((k, n), _across(right, n))
+    return Workload(lambda x, y: x @ y, (a, b), expected)
 
 
-def row_sums(rows: int, length: int) -> Make:
-    def make() -> Workload:
-        values = _rows(Random(length), ROWS, length)
-        totals = _cycled([sum(row) for row in values], rows)
-        return Workload(_over_rows, (_matrix(values, rows),), _packed(totals))
-
-    return make
+@_made_later
+def row_sums(rows: int, length: int) -> Workload:
+    values = _rows(Random(length), ROWS, length)
+    totals = _cycled([sum(row) for row in values], rows)
+    return Workload(lambda x: x.sum(-1), (_matrix(values, rows),), _packed(totals))
 
 
-def column_sums(rows: int, length: int) -> Make:
-    def make() -> Workload:
-        values = _rows(Random(length), ROWS, length)
-        times = [len(range(first, rows, ROWS)) for first in range(ROWS)]
-        totals = [_dot(times, column) for column in zip(*values, strict=True)]
-        return Workload(_over_columns, (_matrix(values, rows),), _packed(totals))
-
-    return make
+@_made_later
+def column_sums(rows: int, length: int) -> Workload:
+    values = _rows(Random(length), ROWS, length)
+    times = [len(range(first, rows, ROWS)) for first in range(ROWS)]
+    totals = [_dot(times, column) for column in zip(*values, strict=True)]
+    return Workload(lambda x: x.sum(0), (_matrix(values, rows),), _packed(totals))
 
 
-def whole_sum(rows: int, length: int) -> Make:
-    def make() -> Workload:
-        values = _rows(Random(length), ROWS, length)
-        total = sum(_cycled([sum(row) for row in values], rows))
-        return Workload(_over_all, (_matrix(values, rows),), _packed([total]))
-
-    return make
+@_made_later
+def whole_sum(rows: int, length: int) -> Workload:
+    values = _rows(Random(length), ROWS, length)
+    total = sum(_cycled([sum(row) for row in values], rows))
+    return Workload(lambda x: x.sum(), (_matrix(values, rows),), _packed([total]))
 
 
-def centred(rows: int, length: int) -> Make:
+@_made_later
+def centred(rows: int, length: int) -> Workload:
     """Return three passes over each row, as in softmax.
 
     The maximum of each row is subtracted, and then the mean square of the result. `length` is a
     power of two, so means are exact.
     """
-
-    def make() -> Workload:
-        values = _rows(Random(length), ROWS, length)
-        results: list[list[float]] = []
-        for row in values:
-            highest = max(row)
-            square = sum((x - highest) ** 2 for x in row) / length
-            results.append([x - highest - square for x in row])
-        return Workload(_centred, (_matrix(values, rows),), bytes(_repeated(results, rows)))
-
-    return make
+    values = _rows(Random(length), ROWS, length)
+    results: list[list[float]] = []
+    for row in values:
+        highest = max(row)
+        square = sum((x - highest) ** 2 for x in row) / length
+        results.append([x - highest - square for x in row])
+    return Workload(_centred, (_matrix(values, rows),), bytes(_repeated(results, rows)))
 
 
-def map_of_two(rows: int, length: int) -> Make:
-    def make() -> Workload:
-        random = Random(length)
-        left, right = _rows(random, ROWS, length), _rows(random, ROWS, length)
-        results = [
-            [x * y + x for x, y in zip(*pair, strict=True)]
-            for pair in zip(left, right, strict=True)
-        ]
-        operands = _matrix(left, rows), _matrix(right, rows)
-        return Workload(_map, operands, bytes(_repeated(results, rows)))
+def _centred(x: Tensor) -> Tensor:
+    below = x - x.max(-1, keepdims=True)
+    return below - (below * below).mean(-1, keepdims=True)
 
-    return make
+
+@_made_later
+def map_of_two(rows: int, length: int) -> Workload:
+    random = Random(length)
+    left, right = _rows(random, ROWS, length), _rows(random, ROWS, length)
+    results = [
+        [x * y + x for x, y in zip(*pair, strict=True)] for pair in zip(left, right, strict=True)
+    ]
+    operands = _matrix(left, rows), _matrix(right, rows)
+    return Workload(lambda x, y: x * y + x, operands, bytes(_repeated(results, rows)))
 
 
 _ODD_PRODUCTS = (product(261, 135, 67), product(260, 132, 68, transposed=True))
@@ -162,38 +160,6 @@ _ON_SOFTWARE = {
     "reduce_groups": Workloads((whole_sum(2048, 1024),), (column_sums(8191, 67),)),
     "map_workgroup": Workloads((map_of_two(512, 1024),), (map_of_two(1021, 67),)),
 }
-
-
-# -- Expressions ----------------------------------------------------------------------------------
-
-
-def _product(x: Tensor, y: Tensor) -> Tensor:
-    return x @ y
-
-
-def _of_transposed(x: Tensor, y: Tensor) -> Tensor:
-    return x.T @ y.T
-
-
-def _over_rows(x: Tensor) -> Tensor:
-    return x.sum(-1)
-
-
-def _over_columns(x: Tensor) -> Tensor:
-    return x.sum(0)
-
-
-def _over_all(x: Tensor) -> Tensor:
-    return x.sum()
-
-
-def _centred(x: Tensor) -> Tensor:
-    below = x - x.max(-1, keepdims=True)
-    return below - (below * below).mean(-1, keepdims=True)
-
-
-def _map(x: Tensor, y: Tensor) -> Tensor:
-    return x * y + x
 
 
 # -- Elements -------------------------------------------------------------------------------------

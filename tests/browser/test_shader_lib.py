@@ -486,7 +486,7 @@ TESTED_APART = [*ORDER_KEYS, *RANKS, "f32_from_rank", "threefry2x32"]
 ITEMS = lib.library()
 OF_KERNELS = (  # tested by tests/ops
     *("complex64.wgsl", "distributions.wgsl", "float64.wgsl", "fourier.wgsl", "int64.wgsl"),
-    *("powers.wgsl", "ramp.wgsl", "storage.wgsl"),
+    *("ramp.wgsl", "storage.wgsl"),
 )
 SCALAR = {name for name, item in ITEMS.items() if item.file not in OF_KERNELS}
 

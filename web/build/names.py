@@ -220,7 +220,8 @@ def _methods() -> list[str]:
             if value.fset is not None:
                 lines += [f"@{name}.setter", _method(name, value.fset, imports, 1)]
         else:
-            lines.append(_method(name, value, imports))
+            # `getattr` imports a method that is imported on first use
+            lines.append(_method(name, getattr(Tensor, name), imports))
     return _class(lines, imports)
 
 

@@ -71,6 +71,7 @@ SECTIONS = {
     "polynomials": "Polynomials",
     "fitting": "Polynomials",
     "functional": "Applying functions",
+    "iterating": "Applying functions",
     "gather": "Indexing",
     "assignment": "Assignment",
     "tensor": "Tensor",
@@ -160,10 +161,13 @@ class Reference:
     def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
         from py_tensor.ir.node import NOT_DIFFERENTIABLE
+        from py_tensor.tensors.tensor import INSTALLED
         from py_tensor.tools.hints import PARTLY
 
         self.pt = pt
         self.public = {name: getattr(pt, name) for name in dir(pt)}
+        for name in INSTALLED:
+            getattr(pt.Tensor, name)  # imports a method that is imported on first use
         self.partly = PARTLY
         self.not_differentiable = NOT_DIFFERENTIABLE
         self.examples = examples
