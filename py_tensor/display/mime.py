@@ -16,15 +16,13 @@ from typing import Any
 from uuid import uuid4
 
 from py_tensor.convert.formatting import is_abbreviated
+from py_tensor.display.drawing import enlargement
 from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor
 
 Mimes = dict[str, str]
 """Text by MIME type; a PNG is in base64."""
-
-SMALL, MOST = 256, 48
-"""Smaller pictures are enlarged to about `SMALL` pixels, by an integer factor up to `MOST`."""
 
 LARGEST_BESIDE = 512
 """The largest side in pixels of a picture that accompanies the text of a tensor."""
@@ -75,23 +73,16 @@ def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[st
     }
 
 
-def enlargement(made: Picture, scale: float | None) -> int:
-    """Return the integer factor by which a PNG enlarges a picture."""
-    factor = SMALL // max(made.width, made.height) if scale is None else round(scale)
-    return min(MOST, max(1, factor))
-
-
 def png_of(made: Picture, scale: float | None = None) -> str:
     """Return a picture as a PNG in base64.
 
     Parameters
     ----------
     scale
-        The factor by which to enlarge the picture, rounded to an integer; by default small pictures
-        are enlarged to about `SMALL` pixels.
+        The factor by which to enlarge the picture, rounded to an integer (`enlargement`).
     """
     width, height = made.width, made.height
-    factor = enlargement(made, scale)
+    factor = enlargement(width, height, scale)
     pixels = made.pixels[:, :width]._read()  # pyright: ignore[reportPrivateUsage]
     rows = [bytes(pixels[4 * width * i : 4 * width * (i + 1)]) for i in range(height)]
     if factor > 1:

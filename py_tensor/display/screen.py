@@ -459,9 +459,9 @@ class _Image(_Content):
         }
         if figure is None:
             return mimes
-        from py_tensor.display.drawing import svg_of_image
+        from py_tensor.display.drawing import enlargement, svg_of_image
 
-        factor = mime.enlargement(made, self._options.scale)
+        factor = enlargement(made.width, made.height, self._options.scale)
         size = made.width * factor, made.height * factor
         return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
 
