@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from math import isfinite as is_finite
 from typing import Any
 
-from py_tensor.base import dtypes
+from py_tensor.base.dtypes import float32, int32, uint32
 from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
+from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.options import ImageOptions
-from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import converted, pad_constant
+from py_tensor.ops.movement import concat
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.runtime.device import with_backend
+from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
 ROW_PIXELS = 64
@@ -71,12 +73,22 @@ def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = Fals
     if step > 1:
         x = x[::step, ::step]
     if x.ndim == 2:
-        colours = tensor(table(options.cmap), dtype=dtypes.uint32, device=x.device)
+        colours = tensor(table(options.cmap), dtype=uint32, device=x.device)
         pixels = _mapped(x, options.vmin, options.vmax, colours)
     else:
         pixels = _packed(x, premultiplied)
     height, width = pixels.shape
-    return Picture(pad_constant(pixels, ((0, 0), (0, -width % ROW_PIXELS))), width, height)
+    return Picture(_padded(pixels, 0, -width % ROW_PIXELS), width, height)
+
+
+def _padded(x: Tensor, rows: int, columns: int) -> Tensor:
+    """Return a 2-D tensor with rows and columns of zeros at its ends."""
+    height, width = x.shape
+    if columns:
+        x = concat([x, zeros((height, columns), dtype=x.dtype, device=x.device)], axis=1)
+    if rows:
+        x = concat([x, zeros((rows, width + columns), dtype=x.dtype, device=x.device)])
+    return x
 
 
 def check_shape(op: str, x: Tensor) -> None:
@@ -108,11 +120,11 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
         share = where(span > 0, share, where(end, 1.0, 0.0))
     share = where(finite, share, where(values > 0, 1.0, 0.0))
     index = clip(floor(share * (COLOURS - 1) + 0.5), 0, COLOURS - 1)
-    return where(isnan(values), 0, take(colours, converted(index, dtypes.int32)))
+    return where(isnan(values), 0, take(colours, index.astype(int32)))
 
 
 def _real(x: Tensor) -> Tensor:
-    return x if x.dtype.is_floating else converted(x, dtypes.float32)
+    return x if x.dtype.is_floating else x.astype(float32)
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:
@@ -120,10 +132,10 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     if x.dtype.is_floating:
         levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
     elif x.dtype.is_bool:
-        levels = converted(x, dtypes.int32) * 255
+        levels = x.astype(int32) * 255
     else:
         levels = clip(x, 0, 255)
-    words = converted(levels, dtypes.uint32)
+    words = levels.astype(uint32)
     r, g, b = words[:, :, 0], words[:, :, 1], words[:, :, 2]
     if x.shape[2] == 3:
         return r | g << 8 | b << 16 | 0xFF << 24
@@ -174,19 +186,13 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     values = _real(x)
     finite = isfinite(values)
     rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
-    missing = ((0, rows * down - x.shape[0]), (0, columns * across - x.shape[1]))
+    missing = rows * down - x.shape[0], columns * across - x.shape[1]
     blocks = (rows, down, columns, across)
-    counts = pad_constant(where(finite, 1.0, 0.0), missing).reshape(blocks).sum((1, 3))
+    counts = _padded(where(finite, 1.0, 0.0), *missing).reshape(blocks).sum((1, 3))
     shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
-    sums = pad_constant(shares, missing).reshape(blocks).sum((1, 3))
+    sums = _padded(shares, *missing).reshape(blocks).sum((1, 3))
     means = sums * (down * across / maximum(counts, 1.0))
     return where(counts > 0, means, float("nan"))
-
-
-def can_paint(x: Tensor) -> bool:
-    """Return whether pixels on this tensor's device can be drawn to a canvas without being read."""
-    backend: Any = with_backend(x.device).backend
-    return x.device.waits and x.device.kind == "webgpu" and backend.can_paint()
 
 
 async def taken(picture: Picture, blocking: bool) -> Any:
@@ -202,12 +208,9 @@ async def taken(picture: Picture, blocking: bool) -> Any:
     """
     x = picture.pixels
     if can_paint(x):
-        node = x._to_read()  # pyright: ignore[reportPrivateUsage]
-        x.device.compute([node])
-        backend: Any = with_backend(x.device).backend
-        return await backend.paint(node, picture.width, picture.height, blocking=blocking)
+        return await paint(x, picture.width, picture.height, blocking=blocking)
     rows = x[:, : picture.width]
-    return rows._read() if blocking else await rows._read_async()  # pyright: ignore[reportPrivateUsage]
+    return (rows if blocking else await rows.to_numpy_async()).tobytes()
 
 
 def discard(pixels: Any) -> None:

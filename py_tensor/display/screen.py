@@ -13,10 +13,16 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.convert.conversion import drawable
+from py_tensor.convert.presentation import (
+    can_paint,
+    can_wait,
+    check_can_wait,
+    drawable,
+    finish,
+    install,
+)
 from py_tensor.display.options import ImageOptions, image_options
 from py_tensor.display.pictures import (
-    can_paint,
     check_shape,
     colours,
     discard,
@@ -28,9 +34,7 @@ from py_tensor.display.pictures import (
     value_range,
 )
 from py_tensor.ops.movement import stack
-from py_tensor.ops.operands import node_of
-from py_tensor.runtime.host import finish, host
-from py_tensor.tensors.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     import asyncio
@@ -153,7 +157,7 @@ class _Slot:
 
     def start(self, content: _Content) -> None:
         """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
-        if _screen is None or not content.must_wait() or host.can_wait():
+        if _screen is None or not content.must_wait() or can_wait():
             finish(self.show(content, blocking=True))
         else:
             import asyncio
@@ -215,7 +219,7 @@ class _Slot:
         from py_tensor.display import mime
 
         shell = mime.shell()
-        if shell is None or (content.must_wait() and not host.can_wait()):
+        if shell is None or (content.must_wait() and not can_wait()):
             return False
         mime.publish(content.mimes(), self.number, self.is_shown)
         if not self.is_shown:
@@ -283,9 +287,9 @@ class Display:
             If Python cannot block; await `update_async` instead.
         """
         content = self._replaced(value, options)
-        is_late = _screen is not None and content.must_wait() and not host.can_wait()
+        is_late = _screen is not None and content.must_wait() and not can_wait()
         if self._slot.is_shown and is_late:
-            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
+            check_can_wait("Display.update (or `await d.update_async(x)`)")
         self._move(value)
         self._slot.start(content)
 
@@ -353,7 +357,7 @@ class Display:
         from py_tensor.display import mime
 
         content = self.content
-        can_read = not content.must_wait() or host.can_wait()
+        can_read = not content.must_wait() or can_wait()
         mimes = content.mimes() if can_read else {"text/plain": repr(self)}
         return mime.chosen(mimes, include, exclude)
 
@@ -427,7 +431,7 @@ class _Image(_Content):
         x = drawable(value, op)
         check_shape(op, x)
         self._options = image_options(op, options, x.dtype)
-        super().__init__(Tensor(node_of(x)))  # so that later writes to x do not change it
+        super().__init__(x.copy())  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
