@@ -6,7 +6,7 @@ colours of its style sheet (web/page/charts/charts.css).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from math import ceil
 from zlib import crc32
@@ -54,9 +54,11 @@ SMALLEST = 5e-324
 INK, MUTED, GRID = "#33444b", "#5a6b72", "#d5dee0"
 
 Range = tuple[float, float]
+Window = Mapping[str, Sequence[float]]
+"""The range of each axis, in a part of a chart."""
 
 
-def drawn(bundle: Json, width: float, window: dict[str, Range] | None = None) -> Json:
+def drawn(bundle: Json, width: float, window: Window | None = None) -> Json:
     """Draw a chart for the page.
 
     Parameters
@@ -94,7 +96,7 @@ def svg_of(bundle: Json) -> str:
 class _Chart:
     """The layout of a chart: axes take the room that their ticks and names need."""
 
-    def __init__(self, bundle: Json, width: float, window: dict[str, Range] | None) -> None:
+    def __init__(self, bundle: Json, width: float, window: Window | None) -> None:
         self.bundle = bundle
         self.width = width
         self.window = window
@@ -119,13 +121,14 @@ class _Chart:
         parts = _axes(place, self.bundle, self.width, has_grid=True)
         parts += _bar(self.bar, area.right, area.top, area.bottom) if self.bar else []
         marks = "".join(element for mark in self.marks for element in mark.draw(place))
+        clip = ""
         if self.window:
-            width, height = area.right - area.left, area.bottom - area.top
-            size = f'x="{area.left}" y="{area.top}" width="{width}" height="{height}"'
-            box = f'viewBox="{area.left} {area.top} {width} {height}"'
-            parts.append(f'<svg class="marks" {size} {box}>{marks}</svg>')
-        else:
-            parts.append(f'<g class="marks">{marks}</g>')
+            size = f'width="{area.right - area.left}" height="{area.bottom - area.top}"'
+            box = f'<rect x="{area.left}" y="{area.top}" {size}/>'
+            name = _unique("part", box)
+            parts.append(f'<clipPath id="{name}">{box}</clipPath>')
+            clip = f' clip-path="url(#{name})"'
+        parts.append(f'<g class="marks"{clip}>{marks}</g>')
         if not any(mark.xs for mark in self.marks):
             middle = (area.top + area.bottom) / 2
             parts.append(_text("name", self.width / 2, middle, "No finite values"))
@@ -164,7 +167,7 @@ class _Chart:
     def _linear_axis(self, is_x: bool, values: list[float]) -> Callable[[float], Axis]:
         low, high = min(values), max(values)
         middles = _middles(self.bundle) if is_x else []
-        is_whole = all(float(value).is_integer() for value in middles or values)
+        is_whole = all(map(float.is_integer, map(float, middles or values)))
         # A margin, so that points are not drawn on an edge; lines span the full width.
         if is_x:
             has_room = not any(mark.is_tight for mark in self.marks)
@@ -219,7 +222,7 @@ def framed(
     Parameters
     ----------
     figure
-        A result of `screen.figure_facts`.
+        A result of `pictures.figure_facts`.
     size
         Returns the size of the image, for the width that is left for it and the height around it.
     width
@@ -413,7 +416,7 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
         f'<stop offset="{i / last:.4f}" stop-color="{escape(stop)}"/>'
         for i, stop in enumerate(bar["stops"])
     )
-    name = f"colours-{crc32(stops.encode()):x}"  # of equal gradients in one page, each will do
+    name = _unique("colours", stops)
     x = left + BAR_GAP
     size = f'width="{BAR_WIDTH}" height="{bottom - top:.1f}"'
     parts = [
@@ -428,6 +431,11 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
         parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
         parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
     return [f'<g class="colour-bar">{"".join(parts)}</g>']
+
+
+def _unique(kind: str, content: str) -> str:
+    """Return the id of an element in a page with many drawings: equal ones may share it."""
+    return f"{kind}-{crc32(content.encode()):x}"
 
 
 def _line(x1: float, x2: float, y1: float, y2: float) -> str:

@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise, repeat
 from math import hypot, pi
+from operator import itemgetter
 from typing import Any
 
 from py_tensor.display.axes import Axis, short
@@ -34,6 +35,8 @@ MAX_SEGMENTS = 30_000
 
 Json = dict[str, Any]
 Point = tuple[float, float]
+Run = tuple[Sequence[float], Sequence[float]]
+"""The x and the y of points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,43 +144,47 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Curve(Mark):
-    """A line, the area below it, or points; None among the points is a gap."""
+    """A line, the area below it, or points.
 
-    points: Sequence[Point | None] = ()
+    Attributes
+    ----------
+    runs : list of (xs, ys)
+        The coordinates between gaps.
+    values : list or None
+        The values that set the colours of the points.
+    """
+
+    runs: Sequence[Run] = ()
+    values: Sequence[float | None] | None = None
 
     def draw(self, place: Place) -> Iterator[str]:
-        series, ink = self.series, self.ink
-        is_scatter, marker = series["mark"] == "scatter", series.get("marker")
-        runs = [
-            list(zip(place.across(xs), place.up(ys), strict=True))
-            for xs, ys in (zip(*run, strict=True) for run in _runs(self.points))
-        ]
+        series, ink, marker = self.series, self.ink, self.series.get("marker")
+        runs = [list(zip(place.across(xs), place.up(ys), strict=True)) for xs, ys in self.runs]
+        if series["mark"] == "scatter":
+            yield from self._scattered([point for run in runs for point in run])
+            return
         if series["mark"] == "area":
             for run in runs:
                 ends = f"L{run[-1][0]:.1f} {place.base:.1f}L{run[0][0]:.1f} {place.base:.1f}Z"
                 yield f'<path {ink.attributes("fill", opacity=0.2)} d="{_path(run)}{ends}"/>'
-        if not is_scatter and series.get("lineWidth") != 0:
+        if series.get("lineWidth") != 0:
             if marker and ink.dashes and _is_dense(runs):
                 ink = Ink(ink.color, ink.number, "", ink.width)
             yield f'<path {ink.attributes("curve")} d="{"".join(map(_path, runs))}"/>'
-        few = marker is None and len(self.points) <= FEW_POINTS and series["mark"] == "line"
-        if is_scatter:
-            yield from self._scattered(runs)
-        elif marker or few:
+        has_few = marker is None and len(series["x"]) <= FEW_POINTS and series["mark"] == "line"
+        if marker or has_few:
             spot = self.spot(ink.attributes("spot"), 2)
             yield from (spot % point for run in runs for point in run)
 
-    def _scattered(self, runs: list[list[Point]]) -> Iterator[str]:
+    def _scattered(self, points: list[Point]) -> Iterator[str]:
         """Yield points, each in the colour of its value; a point without a value is left out."""
-        values, bar = self.series.get("c"), self.series.get("colours")
+        bar = self.series.get("colours")
         radius = (self.series.get("s", 24) / pi) ** 0.5
-        places = [point for run in runs for point in run]
-        if not values or bar is None:
+        if not self.values or bar is None:
             spot = self.spot(self.ink.attributes("spot"), radius)
-            yield from (spot % point for point in places)
+            yield from (spot % point for point in points)
             return
-        those = [v for v, point in zip(values, self.points, strict=True) if point is not None]
-        for point, value in zip(places, those, strict=True):
+        for point, value in zip(points, self.values, strict=True):
             if value is not None:
                 look = f'class="spot valued" fill="{colour_of(bar, value)}"'
                 yield self.spot(look, radius) % point
@@ -263,25 +270,42 @@ def _mark(series: Json, i: int, bundle: Json) -> Mark:
         ys = [bar.y for bar in bars] + ([] if is_log or not bars else [0.0])
         is_clear = kind == "hist" and len(bundle["series"]) > 1
         return Columns(series, ink, "area", xs, ys, kind == "hist", bars, is_clear)
-    points = _points(series, bundle)
-    drawn = [point for point in points if point is not None]
-    ys = [y for _, y in drawn]
+    runs = _runs(series, bundle)
+    xs, ys = ([value for run in runs for value in run[axis]] for axis in (0, 1))
+    values = series.get("c")
+    if values and len(xs) < len(values):
+        values = [v for v, shown in zip(values, _are_shown(series, bundle), strict=True) if shown]
     key = "spot" if kind == "scatter" or series.get("lineWidth") == 0 else "line"
     if kind == "area":
         key = "area"
-        ys += [0.0] if drawn and not is_log else []
-    return Curve(series, ink, key, [x for x, _ in drawn], ys, points=points)
+        ys += [0.0] if ys and not is_log else []
+    return Curve(series, ink, key, xs, ys, runs=runs, values=values)
 
 
-def _points(series: Json, bundle: Json) -> list[Point | None]:
-    """Return the points of a series; None for those that the axes cannot show."""
+def _are_shown(series: Json, bundle: Json) -> list[bool]:
+    """Return for each point whether the axes can show it."""
     least_x, least_y = (
         0.0 if bundle[scale] == "log" else -float("inf") for scale in ("xscale", "yscale")
     )
     return [
-        (x, y) if x is not None and y is not None and x > least_x and y > least_y else None
+        x is not None and y is not None and x > least_x and y > least_y
         for x, y in zip(series["x"], series["y"], strict=True)
     ]
+
+
+def _runs(series: Json, bundle: Json) -> list[Run]:
+    """Return the coordinates of the points that are shown; one that is not parts a line."""
+    x, y = series["x"], series["y"]
+    is_linear = bundle["xscale"] == bundle["yscale"] == "linear"
+    if x and is_linear and None not in x and None not in y:
+        return [(x, y)]
+    points = zip(_are_shown(series, bundle), x, y, strict=True)
+    runs: list[Run] = []
+    for is_shown, group in groupby(points, itemgetter(0)):
+        if is_shown:
+            _, xs, ys = zip(*group, strict=True)
+            runs.append((xs, ys))
+    return runs
 
 
 def _bars(series: Json, bundle: Json) -> list[Bar]:
@@ -297,7 +321,8 @@ def _bars(series: Json, bundle: Json) -> list[Bar]:
             names.get(x) or short(x),
             (x - whole / 2, x + whole / 2),
         )
-        for x, y in (point for point in _points(series, bundle) if point is not None)
+        for xs, ys in _runs(series, bundle)
+        for x, y in zip(xs, ys, strict=True)
     ]
 
 
@@ -331,13 +356,8 @@ def colour_of(bar: Json, value: float) -> str:
 # -- Paths ---------------------------------------------------------------------------------------
 
 
-def _runs(points: Sequence[Point | None]) -> list[list[Any]]:
-    """Return the runs of points without a gap, which is None."""
-    return [list(run) for is_drawn, run in groupby(points, bool) if is_drawn]
-
-
 def _path(run: Sequence[Point]) -> str:
-    return "M" + "L".join(map("%.1f %.1f".__mod__, run))
+    return "M" + ("%.1f %.1fL" * len(run))[:-1] % tuple(chain.from_iterable(run))
 
 
 def _is_dense(runs: Sequence[Sequence[Point]]) -> bool:
@@ -358,14 +378,21 @@ def contour_lines(
     """
     lines: list[list[str]] = [[] for _ in levels]
     for (first, second), (y0, y1) in zip(pairwise(z), pairwise(up), strict=True):
-        for j, cell in enumerate(zip(first, first[1:], second[1:], second, strict=False)):
-            if None in cell:
-                continue
-            corners: Any = cell
-            # Levels are crossed that are above the lowest corner, and at most the highest.
-            for n in range(bisect_right(levels, min(corners)), bisect_right(levels, max(corners))):
-                lines[n] += _segments(corners, levels[n], (across[j], across[j + 1], y0, y1))
+        cells: list[Any] = list(zip(first, first[1:], second[1:], second, strict=False))
+        if None in first or None in second:
+            cells = [_EMPTY if None in cell else cell for cell in cells]
+        # Levels are crossed that are above the lowest corner, and at most the highest.
+        begins = map(bisect_right, repeat(levels), map(min, cells))
+        ends = map(bisect_right, repeat(levels), map(max, cells))
+        for j, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            for n in range(begin, end):
+                box = across[j], across[j + 1], y0, y1
+                lines[n] += _segments(cells[j], levels[n], box)
     return lines
+
+
+_EMPTY = (0.0, 0.0, 0.0, 0.0)
+"""A cell without lines."""
 
 
 def _segments(

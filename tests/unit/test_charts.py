@@ -527,7 +527,7 @@ def test_a_part_of_a_chart(screen: Recorder) -> None:
     assert (whole["x"], whole["y"][2]) == ([0, 2, False], True)
     part = drawn(shown(screen), 680, {"x": [0.5, 1.5], "y": [1, 2]})
     assert part["axes"] == {"x": [0.5, 1.5, False], "y": [1, 2, True]}
-    assert '<svg class="marks"' in part["svg"]
+    assert 'class="marks" clip-path=' in part["svg"]
     pt.bar({"a": 1, "b": 2, "c": 3})
     names = drawn(shown(screen), 680, {"x": [0.5, 2.5], "y": [0, 3]})["svg"]
     assert [f">{name}<" in names for name in "abc"] == [False, True, True]

@@ -5,12 +5,12 @@ import { svg } from "../ui/dom.js";
 /** Characters; the largest chart has a tenth of it. */
 const MAX_TEXT = 8_000_000;
 
-const ELEMENTS = new Set("svg g path line rect circle text linearGradient stop".split(" "));
+const ELEMENTS = new Set("svg g path line rect circle text linearGradient stop clipPath".split(" "));
 const ATTRIBUTES = new Set(
   (
     "xmlns class width height viewBox color x y x1 x2 y1 y2 cx cy r rx d transform fill stroke opacity offset id " +
     "stop-color stroke-width stroke-dasharray stroke-linecap stroke-linejoin text-anchor font-family font-size " +
-    "font-weight data-colour"
+    "font-weight clip-path data-colour"
   ).split(" "),
 );
 
@@ -26,7 +26,7 @@ export function pictureOf(text) {
     if (!ELEMENTS.has(element.localName)) element.remove();
     for (const name of element.getAttributeNames()) if (!ATTRIBUTES.has(name)) element.removeAttribute(name);
   }
-  const picture = document.importNode(root, true);
+  const picture = document.adoptNode(root);
   for (const element of picture.querySelectorAll("[data-colour]")) {
     const { style, dataset } = /** @type {SVGElement} */ (element);
     style.setProperty("--colour", dataset.colour ?? "");

@@ -43,7 +43,8 @@ class ImageFigure {
     this.drawn = new DrawnByPython(place.engine, this.frame, (drawing, of) => {
       if (of === this.image) this.show(drawing);
     });
-    this.show(image.drawing ?? bareDrawing(image));
+    this.drawing = image.drawing ?? bareDrawing(image);
+    this.show(this.drawing);
     new ResizeObserver(() => this.layOut()).observe(this.element);
     this.frame.addEventListener("pointermove", (event) => this.point(event));
     this.frame.addEventListener("pointerdown", (event) => this.point(event));
@@ -129,7 +130,9 @@ class ImageFigure {
     const head = this.isCounted()
       ? `row ${Math.floor(up)}, column ${Math.floor(across)}`
       : `${xlabel || "x"} ${short(across)}, ${ylabel || "y"} ${short(up)}`;
-    layer.append(tipAt(x, y, [head, this.valueAt(column, row)], [], { top, bottom, left: 0, right: this.drawing.width }));
+    layer.append(
+      tipAt(x, y, [head, this.valueAt(column, row)], [], { top, bottom, left: 0, right: this.drawing.width }),
+    );
   }
 
   /**
@@ -191,5 +194,12 @@ function bareDrawing(image) {
   const width = Math.min(image.width * enlargement(image), LARGEST_WIDTH / 2);
   const height = (width * image.height) / image.width;
   const empty = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"/>`;
-  return { svg: empty, width, size: [0, 0], area: [0, width, 0, height], axes: { x: [0, 1, false], y: [0, 1, false] }, hits: [] };
+  return {
+    svg: empty,
+    width,
+    size: [0, 0],
+    area: [0, width, 0, height],
+    axes: { x: [0, 1, false], y: [0, 1, false] },
+    hits: [],
+  };
 }

@@ -22,8 +22,10 @@ export function followDrag(picture, place, onZoom) {
   const selected = (/** @type {PointerEvent} */ event) => {
     const [x, y] = positionIn(picture, event);
     const [x0, y0] = /** @type {[number, number]} */ (start);
-    const across = Math.abs(x - x0) < LEAST ? [left, right] : [Math.max(left, Math.min(x, x0)), Math.min(right, Math.max(x, x0))];
-    const down = Math.abs(y - y0) < LEAST ? [top, bottom] : [Math.max(top, Math.min(y, y0)), Math.min(bottom, Math.max(y, y0))];
+    const across =
+      Math.abs(x - x0) < LEAST ? [left, right] : [Math.max(left, Math.min(x, x0)), Math.min(right, Math.max(x, x0))];
+    const down =
+      Math.abs(y - y0) < LEAST ? [top, bottom] : [Math.max(top, Math.min(y, y0)), Math.min(bottom, Math.max(y, y0))];
     return { across, down, isClick: Math.abs(x - x0) < LEAST && Math.abs(y - y0) < LEAST };
   };
   picture.addEventListener("pointerdown", (event) => {

@@ -24,6 +24,7 @@ class Drawings:
     def __init__(self) -> None:
         self._usual: tuple[float, float] = (680, 800)
         self._sizes: OrderedDict[int, tuple[float, float]] = OrderedDict()
+        self._last: tuple[Bundle, tuple[float, float], Bundle] | None = None
 
     def resize(self, width: float, height: float) -> None:
         """Set the size that a new display can have, in CSS pixels."""
@@ -33,8 +34,11 @@ class Drawings:
         """Return the bundle of a display with its drawing, if its kind has one."""
         if bundle["kind"] != "plot" and bundle.get("figure") is None:
             return bundle
-        drawing = _drawing(bundle, *self._sizes.get(number, self._usual))
-        return bundle | {"display": number, "drawing": drawing}
+        size = self._sizes.get(number, self._usual)
+        if self._last is None or self._last[0] is not bundle or self._last[1] != size:
+            self._last = bundle, size, _drawing(bundle, *size)
+        # A chart that moves into a display, `d.update(pt.plot(y))`, is drawn once.
+        return bundle | {"display": number, "drawing": self._last[2]}
 
     def again(
         self, bundle: Bundle, width: float, height: float, window: dict[str, Any] | None
