@@ -18,7 +18,8 @@ from uuid import uuid4
 from py_tensor.adapters.texts import get_printoptions
 from py_tensor.convert.presentation import can_wait
 from py_tensor.display.drawing import enlargement
-from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
+from py_tensor.display.pictures import Picture, picture, thumbnail
+from py_tensor.display.shapes import is_colour, is_picturable
 from py_tensor.tensors.tensor import Tensor
 
 Mimes = dict[str, str]

@@ -5,6 +5,7 @@ A pixel is one uint32, R | G << 8 | B << 16 | A << 24: four bytes in the order o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite as is_finite
 from typing import Any
@@ -14,11 +15,11 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
-from py_tensor.display.options import ImageOptions
+from py_tensor.display.shapes import is_colour, is_picturable
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import concat
+from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.ops.scatter import where
@@ -31,6 +32,23 @@ LARGEST_SIDE = 4096
 """The largest side of a picture in pixels; larger tensors are subsampled with an integer step."""
 
 INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """The options of `screen.imshow`."""
+
+    vmin: float | None = None
+    vmax: float | None = None
+    cmap: str = "viridis"
+    scale: float | None = None
+    colorbar: bool = False
+    title: str = ""
+    xlabel: str = ""
+    ylabel: str = ""
+    extent: tuple[float, float, float, float] | None = None
+
+
 PLAIN = ImageOptions()
 
 
@@ -47,16 +65,6 @@ class Picture:
     pixels: Tensor
     width: int
     height: int
-
-
-def is_colour(x: Tensor) -> bool:
-    """Return whether the last of three axes holds channels: 3 (RGB) or 4 (RGBA)."""
-    return x.ndim == 3 and x.shape[2] in (3, 4)
-
-
-def is_picturable(x: Tensor) -> bool:
-    """Return whether `picture` accepts the shape of a tensor."""
-    return bool(x.size) and (x.ndim == 2 or is_colour(x))
 
 
 def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
@@ -174,6 +182,41 @@ def colours(
     return {"stops": stops, "range": [first, max(first, last)]}
 
 
+async def value_ends(x: Tensor, blocking: bool) -> list[float]:
+    """Return the smallest and the largest finite value; [inf, -inf] if there are none."""
+    return await numbers(stack(list(value_range(x))), blocking)
+
+
+def figure_facts(
+    o: ImageOptions,
+    x: Tensor,
+    ends: Sequence[float],
+    has_axes: bool,
+    of: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the title, axes and colour bar of a picture.
+
+    `ends` are the smallest and the largest finite value of x.
+    """
+    bar = (
+        colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
+        if o.colorbar and not is_colour(x)
+        else None
+    )
+    height, width = x.shape[:2]
+    return {
+        "title": o.title,
+        "xlabel": o.xlabel,
+        "ylabel": o.ylabel,
+        "hasAxes": has_axes,
+        "hasValues": not is_colour(x),
+        "isWhole": not x.dtype.is_floating,
+        "colours": bar,
+        "extent": o.extent,
+        "of": of or {"width": width, "height": height},
+    }
+
+
 def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     """Reduce a 2-D tensor to at most `height` x `width` elements, the means of blocks.
 
@@ -211,9 +254,3 @@ async def taken(picture: Picture, blocking: bool) -> Any:
         return await paint(x, picture.width, picture.height, blocking=blocking)
     rows = x[:, : picture.width]
     return (rows if blocking else await rows.to_numpy_async()).tobytes()
-
-
-def discard(pixels: Any) -> None:
-    """Free a result of `taken` that is not shown; a bitmap may hold GPU memory."""
-    if hasattr(pixels, "close"):
-        pixels.close()

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import py_tensor as pt
-from py_tensor.display.pictures import is_colour
 from py_tensor.display.screen import Bundle, Widget, owner, set_screen
+from py_tensor.display.shapes import is_colour
 
 from .drawings import Drawings
 
