@@ -146,7 +146,8 @@ class _Chart:
                 return lambda wanted: named(names, wanted).within(low, high)
             return lambda wanted: named(names, wanted)
         if self.window:
-            ends = self.window[name]
+            low, high = self.window[name]
+            ends = low, high
         elif not values:
             ends = (1, 10) if scaled is logarithmic else (0, 1)
         elif scaled is linear:

@@ -47,6 +47,9 @@ export function followPointer(picture, series, area, xlabel = "") {
       layer.append(svg("line", { class: "guide", x1: at, x2: at, y1: area.top, y2: area.bottom }));
     }
     for (const { one, near } of found) {
+      if (near.at < area.left - 1 || near.at > area.right + 1 || near.up < area.top - 1 || near.up > area.bottom + 1) {
+        continue; // it is not in the part that is shown
+      }
       const ring = svg("circle", { class: "ring", cx: fixed(near.at), cy: fixed(near.up), r: 4 });
       layer.append(inked(ring, near.ink ?? one.ink));
     }
