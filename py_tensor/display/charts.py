@@ -8,9 +8,9 @@ from itertools import pairwise
 from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, Protocol, cast
 
-from py_tensor.base import dtypes
+from py_tensor.base.dtypes import float32, int32
 from py_tensor.base.errors import ShapeError
-from py_tensor.convert.conversion import drawable
+from py_tensor.convert.presentation import drawable, is_on_gpu
 from py_tensor.display.bins import counted
 from py_tensor.display.options import (
     BarOptions,
@@ -24,11 +24,11 @@ from py_tensor.display.options import (
 from py_tensor.display.pictures import colours, numbers, value_range
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
-from py_tensor.ops.elementwise import maximum, minimum, where
+from py_tensor.ops.elementwise import maximum, minimum
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import concat, converted, stack
+from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import argmax, argmin
-from py_tensor.runtime.device import with_backend
+from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
 MAX_POINTS = 2000
@@ -307,9 +307,7 @@ _POLYGONS = {
 
 def max_shown(x: Tensor) -> int:
     """Return the largest number of elements of a tensor to process for showing it."""
-    adapter = with_backend(x.device).backend.info().get("adapter")  # None for the CPU
-    is_gpu = adapter is not None and not adapter.get("isFallbackAdapter")
-    return MAX_SHOWN_ON_GPU if is_gpu else MAX_SHOWN
+    return MAX_SHOWN_ON_GPU if is_on_gpu(x) else MAX_SHOWN
 
 
 def _told(values: Sequence[float]) -> list[float | None]:
@@ -523,7 +521,7 @@ def _is_number(value: Any) -> bool:
 
 def _values(op: str, values: Any) -> Tensor:
     x = drawable(values, op)
-    return converted(x, dtypes.numeric(x.dtype))
+    return x.astype(int32) if x.dtype.is_bool else x
 
 
 def _curve(op: str, values: Any) -> Tensor:
@@ -563,7 +561,7 @@ def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
     """Convert indices of sampled points to indices of all points, rounded above 2**31."""
     if step == 1:
         return indices
-    return converted(indices, dtypes.float32) * step if size > 2**31 else indices * step
+    return indices.astype(float32) * step if size > 2**31 else indices * step
 
 
 def _kept(y: Tensor, is_log: bool) -> Tensor:
@@ -576,19 +574,19 @@ def _kept(y: Tensor, is_log: bool) -> Tensor:
     slices = MAX_POINTS // 2
     length = -(-n // slices)
     slices = -(-n // length)
-    begin = arange(0, slices * length, length, dtype=dtypes.int32, device=y.device)
+    begin = arange(0, slices * length, length, dtype=int32, device=y.device)
     indices = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
-    values = take(y if y.dtype.is_floating else converted(y, dtypes.float32), indices)
+    values = take(y if y.dtype.is_floating else y.astype(float32), indices)
     drawn = are_finite(values)
     if is_log:
         drawn = drawn & (values > 0)
     low = argmin(where(drawn, values, INFINITY), axis=1)
     high = argmax(where(drawn, values, -INFINITY), axis=1)
-    low, high = (minimum(begin + converted(i, dtypes.int32), n - 1) for i in (low, high))
+    low, high = (minimum(begin + i.astype(int32), n - 1) for i in (low, high))
     pairs = stack([minimum(low, high), maximum(low, high)], axis=1).reshape(-1)
-    ends = arange(0, 2, dtype=dtypes.int32, device=y.device) * (n - 1)
+    ends = arange(0, 2, dtype=int32, device=y.device) * (n - 1)
     return concat([ends[:1], pairs, ends[1:]])
 
 
 def _counting(n: int, beside: Tensor) -> Tensor:
-    return arange(n, dtype=dtypes.int32, device=beside.device)
+    return arange(n, dtype=int32, device=beside.device)

@@ -1,165 +1,200 @@
-"""Charts as SVG, for hosts that cannot draw the bundles of `charts.Chart.bundle` themselves."""
+"""Charts, and what is around images, as SVG.
+
+All hosts show these drawings: notebooks as documents, and the page as part of itself, in the
+colours of its style sheet (web/page/charts/charts.css).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from itertools import pairwise
-from math import ceil, floor, log10, pi
-from typing import Any
+from math import ceil
 from zlib import crc32
 
-WIDTH, HEIGHT = 680, 326
-"""Size in pixels, without title and legend."""
-
-CHARACTER = 6.7
-"""The average width in pixels of a character of 12 px."""
-
-LARGEST_FLOAT64 = 1.7976931348623157e308
-
-# The print colours of the page's style sheet (web/page/charts/charts.css).
-COLOURS = (
-    *("#0f766e", "#b4541a", "#4059b8", "#a3286a"),
-    *("#6b7a12", "#6f42b8", "#8c6a12", "#4b5d66"),
+from py_tensor.display.axes import (
+    LARGEST,
+    TICK_SIZE,
+    TITLE_SIZE,
+    Axis,
+    fitting,
+    linear,
+    logarithmic,
+    named,
+    short,
+    shortened,
+    width_of,
+    wrapped,
 )
-DASHES = ("", ' stroke-dasharray="5 4"', ' stroke-dasharray="0.5 4"')
-"""When all colours are used, further lines are dashed, then dotted."""
+from py_tensor.display.marks import Area, Json, Mark, Place, marks_of
 
-Scale = tuple[Callable[[float], float], list[tuple[float, str]], float]
-"""A map from values to positions from 0 to 1; ticks as (value, text); the value at position 0."""
+WIDTH, LEAST_WIDTH = 680, 220
+"""The usual and the smallest width of a chart in pixels."""
 
-INK = "#33444b"
+RATIO, LEAST_HEIGHT = 0.48, 220
+"""The height of the axes with the texts below them: by the width, and at least."""
 
-Curve = list[tuple[float, float] | None]
-"""Points; None is a gap."""
+MARGIN = 10
+"""Around a drawing that is a document."""
 
+EDGE, LINE, KEY = 14, 18, 22
+"""The room right of the axes, and of the lines and signs of a legend."""
 
-Place = Callable[[float, float], tuple[str, str]]
-"""Maps a point (x, y) to pixel coordinates, formatted as text."""
+BAR_GAP, BAR_WIDTH = 14, 12
+"""Of a colour bar."""
 
+MAX_LABEL = 500
+"""The most characters of a text that are read."""
 
-def svg_of(bundle: dict[str, Any]) -> str:
-    """Return a chart as an SVG document, in the colours of the light theme."""
-    series: list[dict[str, Any]] = bundle["series"]
-    curves = [_points(one, bundle) for one in series]
-    extents = [_extent(one, curve, bundle) for one, curve in zip(series, curves, strict=True)]
-    xs, ys = ([v for both in extents for v in both[axis]] for axis in (0, 1))
-    names = bundle["categories"]
-    is_wide = any(one["mark"] in ("scatter", "bar") for one in series)
-    is_flat = all(one["mark"] == "contour" for one in series)
-    middles = _middles(series)
-    across = (
-        _named(names)
-        if names
-        else _scale(xs, bundle["xscale"], WIDTH / 80, has_room=is_wide, middles=middles)
-    )
-    down = _scale(ys, bundle["yscale"], 5, has_room=not is_flat)
-    head, top = _head(bundle)
-    bar = next((one["colours"] for one in series if one.get("colours")), None)
-    left = 14 + CHARACTER * max((len(text) for _, text in down[1]), default=0)
-    left += 20 if bundle["ylabel"] else 0
-    right, bottom = WIDTH - 14, top + HEIGHT - 10 - (46 if bundle["xlabel"] else 28)
-    bar_parts: list[str] = []
-    if bar:
-        bar_parts, width = _bar(bar, top, bottom, None)
-        right -= width
+SMALL, MOST = 256, 48
+"""Smaller images are enlarged to about `SMALL` pixels, by an integer factor up to `MOST`."""
 
-    def place(x: float, y: float) -> tuple[str, str]:
-        return (
-            _fixed(left + across[0](x) * (right - left)),
-            _fixed(bottom - down[0](y) * (bottom - top)),
-        )
+SMALLEST = 5e-324
+"""The smallest positive float."""
 
-    parts = [*head, *bar_parts, *_axes(across, down, (left, right, top, bottom), bundle)]
-    for i, (one, curve) in enumerate(zip(series, curves, strict=True)):
-        parts += _mark(one, i, curve, bundle, place, down[2])
-    if not xs:
-        parts.append(_text((left + right) / 2, (top + bottom) / 2, "No finite values"))
-    return _document(WIDTH, top + HEIGHT - 10, parts)
+INK, MUTED, GRID = "#33444b", "#5a6b72", "#d5dee0"
+
+Range = tuple[float, float]
+Window = Mapping[str, Sequence[float]]
+"""The range of each axis, in a part of a chart."""
 
 
-def svg_of_image(png: str, size: tuple[int, int], figure: dict[str, Any]) -> str:
-    """Return a picture with title, axes and colour bar (`screen.figure_facts`) as SVG."""
-    head, top = _head({"title": figure["title"], "series": []})
-    width, height = size
-    of, bar = figure["of"], figure["colours"]
-    extent = figure["extent"] or (-0.5, of["width"] - 0.5, of["height"] - 0.5, -0.5)
-    across = _turned(extent[0], extent[1], width / 80)
-    down = _turned(extent[2], extent[3], max(1, height / 40))
-    left, below = 14.0, 10.0
-    if figure["hasAxes"]:
-        left += CHARACTER * max((len(text) for _, text in down[1]), default=0)
-        left += 20 if figure["ylabel"] else 0
-        below = 46 if figure["xlabel"] else 28
-    right, bottom = left + width, top + height
-    parts = list(head)
-    if figure["hasAxes"]:
-        parts += _axes(across, down, (left, right, top, bottom), figure)
-    whole = right + 14
-    if bar:
-        drawn, beside = _bar(bar, top, max(bottom, top + 90), right)
-        parts += drawn
-        whole += beside
-    parts.append(
-        f'<image x="{_fixed(left)}" y="{top}" width="{width}" height="{height}"'
-        f' href="data:image/png;base64,{png}"/>'
-    )
-    return _document(ceil(whole), ceil(max(bottom + below, top + 100 if bar else 0)), parts)
+def drawn(bundle: Json, width: float, window: Window | None = None) -> Json:
+    """Draw a chart for the page.
+
+    Parameters
+    ----------
+    bundle
+        A chart of `charts.Chart.bundle`.
+    width
+        The width available to it, in pixels.
+    window
+        The range of each axis, to show a part of the chart.
+
+    Returns
+    -------
+    dict
+        The "svg", its "width" and "area", the ends of its "axes", and for each series the places
+        of its bars ("hits").
+    """
+    chart = _Chart(bundle, min(WIDTH, max(LEAST_WIDTH, width)), window)
+    area, axes = chart.place.area, {"x": chart.place.x, "y": chart.place.y}
+    return {
+        "svg": _document(chart.width, chart.height, chart.parts(), 0),
+        "width": chart.width,
+        "area": [area.left, area.right, area.top, area.bottom],
+        "axes": {name: [a.low, a.high, a.is_log] for name, a in axes.items()},
+        "hits": [mark.hits(chart.place) for mark in chart.marks],
+    }
 
 
-def _turned(first: float, last: float, wanted: float) -> Scale:
-    """Return a linear scale from `first` to `last`, which may be less than `first`."""
-    scaled, ticks, low = _scale([first, last], "linear", max(1, wanted), has_room=False)
-    return (scaled, ticks, low) if first <= last else (lambda value: 1 - scaled(value), ticks, low)
+def svg_of(bundle: Json) -> str:
+    """Return a chart as an SVG document, in the colours of a light page."""
+    chart = _Chart(bundle, WIDTH, None)
+    return _document(chart.width, chart.height, chart.parts(), MARGIN)
 
 
-def _document(width: float, height: float, parts: list[str]) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
-        f' viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" color="{INK}">'
-        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
-    )
+class _Chart:
+    """The layout of a chart: axes take the room that their ticks and names need."""
+
+    def __init__(self, bundle: Json, width: float, window: Window | None) -> None:
+        self.bundle = bundle
+        self.width = width
+        self.window = window
+        self.marks = marks_of(bundle)
+        self.head, top = _title(bundle["title"], width)
+        legend, top = _legend(self.marks, top, width)
+        self.head += legend
+        self.height = top + round(max(LEAST_HEIGHT, width * RATIO))
+        bars = (mark.series.get("colours") for mark in self.marks)
+        self.bar: Json | None = next((bar for bar in bars if bar), None)
+        bottom = self.height - (42 if bundle["xlabel"] else 24)
+        y = self._axis("y")(max(2, min(8, (bottom - top) / 48)))
+        left = _left_of(y, bundle["ylabel"])
+        room = _bar_room(self.bar, bottom - top - 8) if self.bar else 0
+        area = Area(left, width - max(EDGE, room), top + 8, bottom)
+        x = fitting(self._axis("x"), area.right - left)
+        self.place = Place(x, y, area)
+
+    def parts(self) -> list[str]:
+        """Return the elements of the drawing."""
+        area, place = self.place.area, self.place
+        parts = _axes(place, self.bundle, self.width, has_grid=True)
+        parts += _bar(self.bar, area.right, area.top, area.bottom) if self.bar else []
+        marks = "".join(element for mark in self.marks for element in mark.draw(place))
+        clip = ""
+        if self.window:
+            size = f'width="{area.right - area.left}" height="{area.bottom - area.top}"'
+            box = f'<rect x="{area.left}" y="{area.top}" {size}/>'
+            name = _unique("part", box)
+            parts.append(f'<clipPath id="{name}">{box}</clipPath>')
+            clip = f' clip-path="url(#{name})"'
+        parts.append(f'<g class="marks"{clip}>{marks}</g>')
+        if not any(mark.xs for mark in self.marks):
+            middle = (area.top + area.bottom) / 2
+            parts.append(_text("name", self.width / 2, middle, "No finite values"))
+        return parts + self.head
+
+    def _axis(self, name: str) -> Callable[[float], Axis]:
+        """Return a function that makes the axis "x" or "y" with about as many ticks as wanted."""
+        is_x = name == "x"
+        scaled = logarithmic if self.bundle[f"{name}scale"] == "log" else linear
+        values = [value for mark in self.marks for value in (mark.xs if is_x else mark.ys)]
+        if is_x and self.bundle["categories"]:
+            names = [_bounded(text) for text in self.bundle["categories"]]
+            if self.window:
+                low, high = self.window[name]
+                return lambda wanted: named(names, wanted).within(low, high)
+            return lambda wanted: named(names, wanted)
+        if self.window:
+            low, high = self.window[name]
+            ends = low, high
+        elif not values:
+            ends = (1, 10) if scaled is logarithmic else (0, 1)
+        elif scaled is linear:
+            return self._linear_axis(is_x, values)
+        else:
+            ends = min(values), max(values)
+            if not is_x:
+                ends = self._with_room(*ends)
+        return lambda wanted: scaled(*ends, wanted)
+
+    def _with_room(self, low: float, high: float) -> Range:
+        """Return the ends of a logarithmic y axis."""
+        room = (high / low) ** 0.04
+        has_columns = any(mark.series["mark"] in ("bar", "hist") for mark in self.marks)
+        low = low / 2 if has_columns else low / room
+        return max(low, SMALLEST), min(high * room, LARGEST)
+
+    def _linear_axis(self, is_x: bool, values: list[float]) -> Callable[[float], Axis]:
+        low, high = min(values), max(values)
+        middles = _middles(self.bundle) if is_x else []
+        is_whole = all(map(float.is_integer, map(float, middles or values)))
+        # A margin, so that points are not drawn on an edge; lines span the full width.
+        if is_x:
+            has_room = not any(mark.is_tight for mark in self.marks)
+            has_room &= any(mark.key != "line" for mark in self.marks)
+        else:
+            has_room = not all(mark.series["mark"] == "contour" for mark in self.marks)
+        room = (high / 20 - low / 20) if has_room and low < high else 0
+        has_base = any(mark.key == "area" for mark in self.marks)
+        start = 0 if low == 0 and has_base else max(low - room, -LARGEST)
+        end = 0 if high == 0 and has_base else min(high + room, LARGEST)
+        named_middles = [(value, short(value)) for value in middles]
+        have_ticks = _are_even(middles) and len({text for _, text in named_middles}) == len(middles)
+
+        def axis(wanted: float) -> Axis:
+            usual = linear(start, end, wanted, is_whole)
+            if have_ticks and len(middles) <= wanted:
+                return Axis(usual.low, usual.high, named_middles)
+            return usual
+
+        return axis
 
 
-# -- Marks ---------------------------------------------------------------------------------------
-
-
-def _points(series: dict[str, Any], bundle: dict[str, Any]) -> Curve:
-    """Return the points of a line, scatter series or bars; an empty list for other marks."""
-
-    def is_shown(value: float | None, scale: str) -> bool:
-        return value is not None and (bundle[scale] == "linear" or value > 0)
-
-    if series["mark"] in ("hist", "contour"):
-        return []
-    return [
-        (x, y) if is_shown(x, "xscale") and is_shown(y, "yscale") else None
-        for x, y in zip(series["x"], series["y"], strict=True)
-    ]
-
-
-def _extent(
-    series: dict[str, Any], curve: Curve, bundle: dict[str, Any]
-) -> tuple[list[float], list[float]]:
-    """Return values of x and of y that the axes must include."""
-    mark = series["mark"]
-    base = [] if bundle["yscale"] == "log" else [0.0]
-    if mark == "contour":
-        return [series["x"][0], series["x"][-1]], [series["y"][0], series["y"][-1]]
-    if mark == "hist":
-        bins = _bins(series, bundle)
-        return [v for bin in bins for v in bin[:2]], [bin[2] for bin in bins] + base * bool(bins)
-    points = [point for point in curve if point is not None]
-    x, y = [x for x, _ in points], [y for _, y in points]
-    if mark == "bar":
-        x = [v + half for v in x for half in (-series["width"] / 2, series["width"] / 2)]
-    return x, y + (base if points and mark in ("bar", "area") else [])
-
-
-def _middles(series: list[dict[str, Any]]) -> list[float]:
+def _middles(bundle: Json) -> list[float]:
     """Return the values in the middle of the bars, ascending; none if there are other marks."""
     middles: set[float] = set()
-    for one in series:
+    for one in bundle["series"]:
         if one["mark"] == "bar":
             middles.update(x for x in one["x"] if x is not None)
         elif one["mark"] == "hist" and one["isWhole"] and one["edges"][1] - one["edges"][0] == 1:
@@ -167,303 +202,6 @@ def _middles(series: list[dict[str, Any]]) -> list[float]:
         else:
             return []
     return sorted(middles)
-
-
-def _bins(series: dict[str, Any], bundle: dict[str, Any]) -> list[tuple[float, float, float]]:
-    """Return both edges and the count of each bin; bins of integers are shifted by -0.5."""
-    edges = series["edges"]
-    shift = 0.5 if series["isWhole"] else 0.0
-    room = (abs(edges[0]) / 20 or 0.1) if edges[0] == edges[-1] else 0.0
-    return [
-        (low - shift - room, high - shift + room, count)
-        for (low, high), count in zip(pairwise(edges), series["counts"], strict=True)
-        if count or bundle["yscale"] != "log"
-    ]
-
-
-def _mark(
-    series: dict[str, Any],
-    i: int,
-    curve: Curve,
-    bundle: dict[str, Any],
-    place: Place,
-    lowest: float,
-) -> Iterable[str]:
-    """Yield the SVG elements of a series; `lowest` is the value at the bottom of the y axis."""
-    mark, colour = series["mark"], _colour(series, i)
-    base = lowest if bundle["yscale"] == "log" else 0.0
-    if mark == "contour":
-        for level in series["levels"]:
-            bar = series["colours"]
-            stroke = colour if bar is None else _colour_of(bar, level)
-            yield f'<path d="{_level(series, level, place)}" fill="none" stroke="{stroke}"/>'
-    elif mark in ("bar", "hist"):
-        for low, high, y in _columns(series, curve, bundle):
-            (x0, y0), (x1, y1) = place(low, y), place(high, base)
-            upper, lower = sorted((float(y0), float(y1)))
-            gap = 1 if float(x1) - float(x0) > 4 else 0
-            size = f'width="{_fixed(float(x1) - float(x0) - gap)}" height="{_fixed(lower - upper)}"'
-            clear = ' opacity="0.75"' if mark == "hist" and len(bundle["series"]) > 1 else ""
-            yield f'<rect x="{x0}" y="{_fixed(upper)}" {size} fill="{colour}"{clear}/>'
-    elif mark == "scatter":
-        radius = _fixed((series.get("s", 24) / pi) ** 0.5)
-        for n, point in enumerate(curve):
-            value = series["c"][n] if series.get("c") else None
-            if point is None or (series.get("c") and value is None):
-                continue
-            bar = series.get("colours")
-            fill = colour if value is None or bar is None else _colour_of(bar, value)
-            yield _spot(series, place(*point), radius, fill)
-    else:
-        if mark == "area":
-            area = _area(curve, place, base)
-            yield f'<path d="{area}" fill="{colour}" opacity="0.2"/>'
-        if series.get("lineWidth") != 0:
-            yield _line(_path(curve, place), colour, i, series)
-        marker = series.get("marker")
-        if marker or (marker is None and len(curve) <= 40):
-            for point in curve:
-                if point is not None:
-                    yield _spot(series, place(*point), "2", colour)
-
-
-def _spot(series: dict[str, Any], position: tuple[str, str], radius: str, fill: str) -> str:
-    if path := series.get("marker"):
-        return (
-            f'<path d="{path}" transform="translate({position[0]} {position[1]})" fill="{fill}"/>'
-        )
-    return f'<circle cx="{position[0]}" cy="{position[1]}" r="{radius}" fill="{fill}"/>'
-
-
-def _colour(series: dict[str, Any], i: int) -> str:
-    color = series.get("color") or f"var(--series-{i % len(COLOURS)})"
-    if color.startswith("var(--series-"):  # a variable of the page's style sheet
-        return COLOURS[int(color[13:-1])]
-    return escape(color.removeprefix("light-dark(").partition(",")[0])
-
-
-def _colour_of(bar: dict[str, Any], value: float) -> str:
-    """Return the colour of a value, interpolated linearly between two stops of a colour map."""
-    low, high = bar["range"]
-    share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
-    stops = [bytes.fromhex(stop[1:]) for stop in bar["stops"]]
-    position = min(max(share, 0), 1) * (len(stops) - 1)
-    i = min(int(position), len(stops) - 2)
-    mixed = (a + (b - a) * (position - i) for a, b in zip(stops[i], stops[i + 1], strict=True))
-    return "#" + "".join(f"{int(v + 0.5):02x}" for v in mixed)
-
-
-def _columns(
-    series: dict[str, Any], curve: Curve, bundle: dict[str, Any]
-) -> list[tuple[float, float, float]]:
-    """Return both sides and the height of each bar; bars of several series are side by side."""
-    if series["mark"] == "hist":
-        return _bins(series, bundle)
-    together = [one for one in bundle["series"] if one["mark"] == "bar"]
-    width = series["width"] / len(together)
-    begin = next(i for i, one in enumerate(together) if one is series) * width - series["width"] / 2
-    return [(x + begin, x + begin + width, y) for x, y in (p for p in curve if p is not None)]
-
-
-def _level(series: dict[str, Any], level: float, place: Place) -> str:
-    """Return the contour line of a level as an SVG path, as in web/page/charts/contour.js."""
-    x, y, z = series["x"], series["y"], series["z"]
-    parts: list[str] = []
-    for (upper, lower), (y0, y1) in zip(pairwise(z), pairwise(y), strict=True):
-        for j, (x0, x1) in enumerate(pairwise(x)):
-            a, b, c, d = corners = upper[j], upper[j + 1], lower[j + 1], lower[j]
-            if None in corners or min(corners) >= level or max(corners) < level:
-                continue
-            ends = [
-                point
-                for first, last, point in (
-                    (a, b, (x0 + _share(a, b, level) * (x1 - x0), y0)),
-                    (b, c, (x1, y0 + _share(b, c, level) * (y1 - y0))),
-                    (d, c, (x0 + _share(d, c, level) * (x1 - x0), y1)),
-                    (a, d, (x0, y0 + _share(a, d, level) * (y1 - y0))),
-                )
-                if (first >= level) != (last >= level)
-            ]
-            if len(ends) == 4 and (a / 4 + b / 4 + c / 4 + d / 4 >= level) != (a >= level):
-                ends = [ends[3], *ends[:3]]  # in a saddle, the lines cut off the other two corners
-            for one, other in zip(ends[::2], ends[1::2], strict=True):
-                parts.append(f"M{' '.join(place(*one))}L{' '.join(place(*other))}")
-    return "".join(parts)
-
-
-def _share(low: float, high: float, level: float) -> float:
-    return (level / 2 - low / 2) / (high / 2 - low / 2) if low != high else 0.0
-
-
-def _bar(
-    bar: dict[str, Any], top: float, bottom: float, left: float | None
-) -> tuple[list[str], float]:
-    """Return a colour bar and its width; with left=None it is at the right edge of the chart."""
-    low, high = bar["range"]
-    if "levels" in bar:
-        ticks = [(level, _plain(f"{level:.4g}")) for level in bar["levels"]]
-    elif low == high:
-        ticks = [(low, _plain(f"{low:.6g}"))]
-    else:
-        ticks = _scale([low, high], "linear", 6, has_room=False)[1]
-    width = 40 + CHARACTER * max((len(text) for _, text in ticks), default=0)
-    x = (WIDTH - width if left is None else left) + 8
-    stops = "".join(
-        f'<stop offset="{i / (len(bar["stops"]) - 1):.4f}" stop-color="{stop}"/>'
-        for i, stop in enumerate(bar["stops"])
-    )
-    name = f"colours-{crc32(stops.encode()):x}"  # unique, as one page may contain several documents
-    parts = [
-        f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
-        f'<rect x="{_fixed(x)}" y="{_fixed(top)}" width="12" height="{_fixed(bottom - top)}"'
-        f' fill="url(#{name})"/>',
-    ]
-    for value, text in ticks:
-        share = (value / 2 - low / 2) / (high / 2 - low / 2) if low < high else 0.5
-        parts.append(_text(x + 18, bottom - share * (bottom - top) + 4, text, anchor="start"))
-    return parts, width
-
-
-def _head(bundle: dict[str, Any]) -> tuple[list[str], int]:
-    """Return the title and the legend, and the y coordinate below them."""
-    parts: list[str] = []
-    y = 10
-    if bundle["title"]:
-        y += 20
-        parts.append(_text(14, y - 6, bundle["title"], 'font-weight="600" font-size="15"', "start"))
-    series = bundle["series"]
-    if any(one["label"] for one in series):
-        x = 14.0
-        y += 20
-        for i, one in enumerate(series):
-            label = one["label"] or f"series {i}"
-            width = 22 + CHARACTER * len(label) + 16
-            if x > 14 and x + width > WIDTH:
-                x, y = 14.0, y + 20
-            if one.get("lineWidth") != 0:
-                parts.append(_line(f"M{_fixed(x)} {y - 9}h16", _colour(one, i), i, one))
-            if one.get("marker"):
-                parts.append(_spot(one, (_fixed(x + 8), str(y - 9)), "", _colour(one, i)))
-            parts.append(_text(x + 22, y - 5, label, anchor="start"))
-            x += width
-    return parts, y
-
-
-def _axes(
-    across: Scale, down: Scale, area: tuple[float, float, float, float], bundle: dict[str, Any]
-) -> Iterable[str]:
-    left, right, top, bottom = area
-    for value, text in down[1]:
-        y = bottom - down[0](value) * (bottom - top)
-        path = f"M{_fixed(left)} {_fixed(y)}H{_fixed(right)}"
-        yield f'<path d="{path}" stroke="#d5dee0"/>'
-        yield _text(left - 8, y + 4, text, anchor="end")
-    yield f'<path d="M{_fixed(left)} {_fixed(bottom)}H{_fixed(right)}" stroke="#5a6b72"/>'
-    for value, text in across[1]:
-        x = left + across[0](value) * (right - left)
-        yield f'<path d="M{_fixed(x)} {_fixed(bottom)}v4" stroke="#5a6b72"/>'
-        yield _text(min(x, right + 12 - CHARACTER * len(text) / 2), bottom + 18, text)
-    if bundle["xlabel"]:
-        yield _text((left + right) / 2, bottom + 38, bundle["xlabel"])
-    if bundle["ylabel"]:
-        turned = f'transform="translate(14 {_fixed((top + bottom) / 2)}) rotate(-90)"'
-        yield _text(0, 0, bundle["ylabel"], turned)
-
-
-def _text(x: float, y: float, text: str, more: str = "", anchor: str = "middle") -> str:
-    attributes = f'x="{_fixed(x)}" y="{_fixed(y)}" text-anchor="{anchor}"'
-    return f'<text {attributes} fill="{INK}" {more}>{escape(_allowed(text))}</text>'
-
-
-def _allowed(text: str) -> str:
-    """Replace the characters that XML forbids."""
-    replaced = str.maketrans(
-        dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�")
-    )
-    return text.translate(replaced).encode("utf-8", "replace").decode()
-
-
-def _line(path: str, colour: str, i: int, series: dict[str, Any]) -> str:
-    style = f'stroke="{colour}" stroke-width="{series.get("lineWidth") or 1.75:g}"'
-    stroke = series.get("dashes")
-    dashes = DASHES[i // len(COLOURS) % len(DASHES)]
-    if stroke is not None:
-        dashes = f' stroke-dasharray="{stroke}"' if stroke else ""
-    ends = 'stroke-linecap="round" stroke-linejoin="round"'
-    return f'<path d="{path}" fill="none" {style} {ends}{dashes}/>'
-
-
-def _path(curve: Curve, place: Place) -> str:
-    parts: list[str] = []
-    is_down = False
-    for point in curve:
-        if point is not None:
-            parts.append(("L" if is_down else "M") + " ".join(place(*point)))
-        is_down = point is not None
-    return "".join(parts)
-
-
-def _area(curve: Curve, place: Place, base: float) -> str:
-    """Return the area between a line and its base as an SVG path, with a part per piece."""
-    parts: list[str] = []
-    run: list[tuple[float, float]] = []
-    for point in [*curve, None]:
-        if point is not None:
-            run.append(point)
-        elif run:
-            ends = [(run[-1][0], base), (run[0][0], base)]
-            parts.append("M" + "L".join(" ".join(place(*p)) for p in [*run, *ends]) + "Z")
-            run = []
-    return "".join(parts)
-
-
-def _fixed(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-# -- Scales --------------------------------------------------------------------------------------
-
-
-def _scale(
-    values: Sequence[float],
-    kind: str,
-    wanted: float,
-    *,
-    has_room: bool,
-    middles: Sequence[float] = (),
-) -> Scale:
-    """Return a scale with ticks at 1, 2 and 5 times powers of ten, as web/page/charts/scales.js.
-
-    `middles` are the values of bars, if there are no other marks; a few equidistant ones are the
-    ticks.
-    """
-    low, high = (min(values), max(values)) if values else (1, 10) if kind == "log" else (0, 1)
-    if kind == "log":
-        return _log(low, high, wanted)
-    is_whole = all(float(value).is_integer() for value in middles or values)
-    if has_room and low < high:
-        room = high / 20 - low / 20
-        low, high = max(low - room, -LARGEST_FLOAT64), min(high + room, LARGEST_FLOAT64)
-    elif low == high:
-        room = abs(low) / 2 or 1
-        low, high = max(low - room, -LARGEST_FLOAT64), min(high + room, LARGEST_FLOAT64)
-    half = high / 2 - low / 2  # the difference itself may be infinite
-    step = _nice(min(half / wanted * 2 or LARGEST_FLOAT64 / 4, LARGEST_FLOAT64 / 4))
-    if is_whole:
-        step = max(step, 1)
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    ticks = [n * step for n in range(first, min(last, first + 50) + 1)]
-    most = max(abs(low), abs(high))
-    decimals = max(0, -floor(log10(step) + 1e-9))
-    if most < 1e6 and decimals <= 6:
-        form = f".{decimals}f"
-    else:
-        form = f".{max(1, floor(log10(most)) - floor(log10(step) + 1e-9) + 1)}g"
-    texts = [_plain(format(tick, form)) for tick in ticks]
-    names = [_plain(f"{value:.6g}") for value in middles]
-    if len(middles) <= wanted and _are_even(middles) and len(set(names)) == len(names):
-        ticks, texts = list(middles), names
-    return lambda value: (value / 2 - low / 2) / half, list(zip(ticks, texts, strict=True)), low
 
 
 def _are_even(values: Sequence[float]) -> bool:
@@ -474,45 +212,250 @@ def _are_even(values: Sequence[float]) -> bool:
     return all(abs(v - values[0] - i * step) <= 1e-6 * step for i, v in enumerate(values))
 
 
-def _log(low: float, high: float, wanted: float) -> Scale:
-    if low == high:
-        low, high = low / 2, high * 2
-    bottom, top = log10(low), log10(high)
-    every = max(1, ceil((top - bottom) / wanted))
-    factors = range(1, 10) if top - bottom < 1 else (1, 2, 5) if top - bottom < 3 else (1,)
-    ticks = [
-        tick
-        for n in range(floor(bottom), floor(top) + 1)
-        if n % every == 0
-        for tick in (float(f"{factor}e{n}") for factor in factors)
-        if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)
-    ]
+# -- Images --------------------------------------------------------------------------------------
+
+
+def framed(
+    figure: Json, size: Callable[[float, float], tuple[float, float]], width: float
+) -> tuple[list[str], Area, float, float]:
+    """Draw what is around an image.
+
+    Parameters
+    ----------
+    figure
+        A result of `pictures.figure_facts`.
+    size
+        Returns the size of the image, for the width that is left for it and the height around it.
+    width
+        The width available to the figure.
+
+    Returns
+    -------
+    tuple
+        The elements, the rectangle of the image, and the size of the figure.
+    """
+    of, bar, has_axes = figure["of"], figure["colours"], figure["hasAxes"]
+    is_counted = figure["extent"] is None
+    left, right, bottom, top = figure["extent"] or (
+        *(-0.5, of["width"] - 0.5),
+        *(of["height"] - 0.5, -0.5),
+    )
+
+    def y_axis(height: float) -> Axis:
+        return linear(bottom, top, max(1, height / 40), is_counted)
+
+    parts, start = _title(figure["title"], width)
+    start += 8
+    before = _left_of(y_axis(400), figure["ylabel"]) if has_axes else 0
+    behind = max(_bar_room(bar, 400) if bar else 0, 8)
+    below = (42 if figure["xlabel"] else 24) if has_axes else 0
+    across, high = size(width - before - behind, start + below)
+    area = Area(before, before + across, start, start + high)
+    bar_end = max(area.bottom, start + (90 if bar else 0))
+    height = max(area.bottom + below, bar_end + 8)
+    whole = max(before + across + behind, min(width, 160))
+    if has_axes:
+        x = fitting(lambda wanted: linear(left, right, wanted, is_counted), across)
+        parts += _axes(Place(x, y_axis(high), area), figure, whole, has_grid=False)
+    parts += _bar(bar, area.right, area.top, bar_end) if bar else []
+    return parts, area, whole, height
+
+
+def drawn_frame(figure: Json, image: Json, width: float, height: float) -> Json:
+    """Draw what is around an image for the page.
+
+    Parameters
+    ----------
+    image
+        Its bundle.
+    width, height
+        The size available to it, in pixels. An image as large as fits leaves room for the prompt.
+    """
+    natural = image["width"], image["height"]
+
+    def size(room: float, around: float) -> tuple[float, float]:
+        across = min(natural[0] * (image["scale"] or enlargement(*natural)), max(room, 40))
+        if image["scale"] is None:
+            across = min(across, max(240, height - around - 150) * natural[0] / natural[1])
+        return max(across, 12), max(across * natural[1] / natural[0], 12)
+
+    parts, area, whole, tall = framed(figure, size, width)
+    box = [area.left, area.right, area.top, area.bottom]
+    return {"svg": _document(whole, tall, parts, 0), "area": box, "width": whole}
+
+
+def svg_of_image(png: str, size: tuple[int, int], figure: Json) -> str:
+    """Return a PNG in base64 with title, axes and colour bar as SVG."""
+    parts, area, width, height = framed(figure, lambda room, around: size, max(WIDTH, 2 * size[0]))
+    box = f'x="{area.left}" y="{area.top}" width="{size[0]}" height="{size[1]}"'
+    parts.append(f'<image {box} href="data:image/png;base64,{png}"/>')
+    return _document(width, height, parts, MARGIN)
+
+
+def enlargement(width: int, height: int, scale: float | None = None) -> int:
+    """Return the integer factor by which an image is enlarged.
+
+    By default small images are enlarged to about `SMALL` pixels.
+    """
+    factor = SMALL // max(width, height) if scale is None else round(scale)
+    return min(MOST, max(1, factor))
+
+
+# -- Parts ---------------------------------------------------------------------------------------
+
+
+def _document(width: float, height: float, parts: Sequence[str], margin: float) -> str:
+    size = ceil(width + 2 * margin), ceil(height + 2 * margin)
+    box = f"{-margin} {-margin} {size[0]} {size[1]}"
+    paper = f'<rect x="{-margin}" y="{-margin}" width="100%" height="100%" fill="#fff"/>'
     return (
-        lambda value: (log10(value) - bottom) / (top - bottom),
-        [(tick, _plain(f"{tick:.6g}")) for tick in ticks],
-        low,
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plotted-picture" width="{size[0]}"'
+        f' height="{size[1]}" viewBox="{box}" font-family="sans-serif" font-size="{TICK_SIZE}"'
+        f' color="{INK}">{paper if margin else ""}{"".join(parts)}</svg>'
     )
 
 
-def _named(names: Sequence[str]) -> Scale:
-    """Return a scale whose ticks are the names of 0, 1, 2 and so on, as many as fit."""
-    longest = max(len(name) for name in names)
-    every = max(1, ceil(len(names) * (longest * CHARACTER + 8) / (WIDTH - 60)))
-    ticks = [(float(i), name) for i, name in enumerate(names) if i % every == 0]
-    return lambda value: (value + 0.5) / len(names), ticks, -0.5
+def _title(title: str, width: float) -> tuple[list[str], float]:
+    """Return the lines of a title, and their height."""
+    lines = wrapped(_bounded(title), width)
+    look = f'font-weight="600" font-size="{TITLE_SIZE}"'
+    parts = [
+        _text("title", 0, TITLE_SIZE + 20 * i, text, "start", look) for i, text in enumerate(lines)
+    ]
+    return parts, 20 * len(lines) + 6 * bool(lines)
 
 
-def _nice(wanted: float) -> float:
-    """Return the nearest of 1, 2, 5 and 10 times a power of ten, by ratio."""
-    power = 10.0 ** floor(log10(wanted))
-    ratio = wanted / power
-    limits = ((2**0.5, 1), (10**0.5, 2), (50**0.5, 5))
-    return next((factor for limit, factor in limits if ratio < limit), 10) * power
+def _legend(marks: Sequence[Mark], top: float, width: float) -> tuple[list[str], float]:
+    """Return the legend, if any mark has a label, and the y coordinate below it."""
+    entries: list[str] = []
+    left = 0.0
+    for mark in marks:
+        if not mark.series["label"]:
+            continue
+        text = shortened(_bounded(mark.series["label"]), width - KEY)
+        room = KEY + width_of(text)
+        if left and left + room > width:
+            left, top = 0.0, top + LINE
+        words = _text("tick", KEY, 13, text, "start")
+        place = f'transform="translate({left:.1f} {top})"'
+        entries.append(f'<g class="key" {place}>{_sign(mark)}{words}</g>')
+        left += room + 18
+    if not entries:
+        return [], top
+    return [f'<g class="legend">{"".join(entries)}</g>'], top + LINE + 6
 
 
-def _plain(text: str) -> str:
-    """Format a number: "-0" as "0", a typographic minus sign, and a short exponent."""
-    if not text.strip("-0."):
-        text = text.removeprefix("-")
-    mantissa, _, exponent = text.partition("e")
-    return (f"{mantissa}e{int(exponent)}" if exponent else text).replace("-", "\u2212")
+def _sign(mark: Mark) -> str:
+    """Return how the legend shows a mark, 16 by 18 pixels."""
+    sign = ""
+    if mark.key == "area":
+        sign = f'<rect {mark.ink.attributes("column")} x="2" y="3" width="12" height="12" rx="2"/>'
+    if mark.key == "line":
+        sign = f'<path {mark.ink.attributes("curve")} d="M1 9H15"/>'
+    if mark.key == "spot" or mark.series.get("marker"):
+        sign += mark.spot(mark.ink.attributes("spot"), 3.5) % (8, 9)
+    return sign
+
+
+def _left_of(axis: Axis, name: str) -> float:
+    """Return the room left of a y axis."""
+    return ceil(12 + max((width_of(text) for _, text in axis.ticks), default=0)) + 22 * bool(name)
+
+
+def _axes(place: Place, about: Json, width: float, *, has_grid: bool) -> list[str]:
+    area, parts = place.area, list[str]()
+    left, right, top, bottom = area.left, area.right, area.top, area.bottom
+    values = [value for value, _ in place.y.ticks]
+    for y, (_, text) in zip(place.up(values), place.y.ticks, strict=True):
+        if has_grid and text:
+            path = f"M{left} {y:.1f}H{right}"
+            parts.append(f'<path class="grid" stroke="{GRID}" d="{path}"/>')
+        else:
+            parts.append(_line(left - (4 if text else 3), left, y, y))
+        if text:
+            parts.append(_text("tick", left - 8, y + TICK_SIZE / 3, text, "end"))
+    parts += [_line(left, right, bottom, bottom)] if has_grid else []
+    values = [value for value, _ in place.x.ticks]
+    for x, (_, text) in zip(place.across(values), place.x.ticks, strict=True):
+        parts.append(_line(x, x, bottom, bottom + (4 if text else 3)))
+        if text:
+            half = width_of(text) / 2
+            parts.append(_text("tick", max(half, min(x, width - half)), bottom + 18, text))
+    if about["xlabel"]:
+        name = shortened(_bounded(about["xlabel"]), width)
+        parts.append(_text("name", (left + right) / 2, bottom + 37, name))
+    if about["ylabel"]:
+        name = shortened(_bounded(about["ylabel"]), bottom - top + 20)
+        turned = f'transform="translate(12 {(top + bottom) / 2:.1f}) rotate(-90)"'
+        parts.append(_text("name", 0, 0, name, more=turned))
+    return parts
+
+
+def _bar_ticks(bar: Json, height: float) -> Sequence[tuple[float, str]]:
+    low, high = bar["range"]
+    ticks = linear(low, high, max(3, height / 36)).ticks
+    if low == high:
+        return [tick for tick in ticks if tick[0] == low]
+    if "levels" not in bar:
+        return ticks
+    levels = bar["levels"]
+    every = ceil(len(levels) * 16 / max(height, 16))
+    return [(level, short(float(f"{level:.4g}"))) for level in levels[::every]]
+
+
+def _bar_room(bar: Json, height: float) -> float:
+    """Return the width of a colour bar with its texts."""
+    longest = max((width_of(text) for _, text in _bar_ticks(bar, height)), default=0)
+    return BAR_GAP + BAR_WIDTH + 8 + longest
+
+
+def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
+    """Return a colour bar; `left` is the right end of what it is beside."""
+    low, high = bar["range"]
+    last = len(bar["stops"]) - 1
+    stops = "".join(
+        f'<stop offset="{i / last:.4f}" stop-color="{escape(stop)}"/>'
+        for i, stop in enumerate(bar["stops"])
+    )
+    name = _unique("colours", stops)
+    x = left + BAR_GAP
+    size = f'width="{BAR_WIDTH}" height="{bottom - top:.1f}"'
+    parts = [
+        f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
+        f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="url(#{name})"/>',
+    ]
+    ticks = _bar_ticks(bar, bottom - top)
+    middle = (top + bottom) / 2
+    values = [value for value, _ in ticks]
+    places = Axis(low, high, ()).positions(values, bottom, top) if low < high else [middle]
+    for y, (_, text) in zip(places, ticks, strict=False):
+        parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
+        parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
+    return [f'<g class="colour-bar">{"".join(parts)}</g>']
+
+
+def _unique(kind: str, content: str) -> str:
+    """Return the id of an element in a page with many drawings: equal ones may share it."""
+    return f"{kind}-{crc32(content.encode()):x}"
+
+
+def _line(x1: float, x2: float, y1: float, y2: float) -> str:
+    ends = f'x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"'
+    return f'<line class="base" stroke="{MUTED}" {ends}/>'
+
+
+def _text(look: str, x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
+    fill = MUTED if look == "tick" else INK
+    attributes = f'class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}"'
+    return f"<text {attributes} {more}>{escape(_allowed(text))}</text>"
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= MAX_LABEL else f"{text[:MAX_LABEL]}…"
+
+
+def _allowed(text: str) -> str:
+    """Replace the characters that XML forbids."""
+    forbidden = [*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF]
+    replaced = text.translate(dict.fromkeys(forbidden, "\ufffd"))
+    return replaced.encode("utf-8", "replace").decode()

@@ -15,16 +15,15 @@ from struct import pack
 from typing import Any
 from uuid import uuid4
 
-from py_tensor.convert.formatting import is_abbreviated
-from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
-from py_tensor.runtime.host import host
+from py_tensor.adapters.texts import get_printoptions
+from py_tensor.convert.presentation import can_wait
+from py_tensor.display.drawing import enlargement
+from py_tensor.display.pictures import Picture, picture, thumbnail
+from py_tensor.display.shapes import is_colour, is_picturable
 from py_tensor.tensors.tensor import Tensor
 
 Mimes = dict[str, str]
 """Text by MIME type; a PNG is in base64."""
-
-SMALL, MOST = 256, 48
-"""Smaller pictures are enlarged to about `SMALL` pixels, by an integer factor up to `MOST`."""
 
 LARGEST_BESIDE = 512
 """The largest side in pixels of a picture that accompanies the text of a tensor."""
@@ -49,7 +48,7 @@ def of_tensor(x: Tensor) -> Mimes:
         small = thumbnail(abs(x) if x.dtype.is_complex else x, LARGEST_BESIDE, LARGEST_BESIDE)
     data = png_of(picture(small))
     html = f"<pre>{escape(text)}</pre>"
-    if is_abbreviated(x):
+    if x.size > get_printoptions()["threshold"]:  # the text omits elements
         label = f"Image of a tensor of shape {x.shape}"
         html += f'<img alt="{label}" src="data:image/png;base64,{data}">'
     return {"text/plain": text, "text/html": html, "image/png": data}
@@ -63,7 +62,7 @@ def of_object(value: Any) -> Mimes:
 
 def can_read(x: Tensor) -> bool:
     """Return whether the elements can be read here without suspending."""
-    return not x.device.waits or host.can_wait()
+    return not x.device.waits or can_wait()
 
 
 def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:
@@ -75,25 +74,18 @@ def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[st
     }
 
 
-def enlargement(made: Picture, scale: float | None) -> int:
-    """Return the integer factor by which a PNG enlarges a picture."""
-    factor = SMALL // max(made.width, made.height) if scale is None else round(scale)
-    return min(MOST, max(1, factor))
-
-
 def png_of(made: Picture, scale: float | None = None) -> str:
     """Return a picture as a PNG in base64.
 
     Parameters
     ----------
     scale
-        The factor by which to enlarge the picture, rounded to an integer; by default small pictures
-        are enlarged to about `SMALL` pixels.
+        The factor by which to enlarge the picture, rounded to an integer (`enlargement`).
     """
     width, height = made.width, made.height
-    factor = enlargement(made, scale)
-    pixels = made.pixels[:, :width]._read()  # pyright: ignore[reportPrivateUsage]
-    rows = [bytes(pixels[4 * width * i : 4 * width * (i + 1)]) for i in range(height)]
+    factor = enlargement(width, height, scale)
+    pixels = made.pixels[:, :width].tobytes()
+    rows = [pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height)]
     if factor > 1:
         rows = [
             b"".join(row[i : i + 4] * factor for i in range(0, len(row), 4))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from py_tensor.base.dtypes import DType
 from py_tensor.display.colormaps import STOPS
+from py_tensor.display.pictures import ImageOptions
 from py_tensor.tensors.tensor import Tensor
 
 KINDS = ("line", "area")
@@ -68,21 +69,6 @@ SEVERAL = "draw several curves as pt.plot(y1, 'k-o') + pt.plot(y2, 'b-')"
 """The hint of errors for several curves in one call, which Matplotlib allows."""
 
 NO_MARKER = ("", " ", "none", "None")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageOptions:
-    """The options of `screen.imshow`."""
-
-    vmin: float | None = None
-    vmax: float | None = None
-    cmap: str = "viridis"
-    scale: float | None = None
-    colorbar: bool = False
-    title: str = ""
-    xlabel: str = ""
-    ylabel: str = ""
-    extent: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

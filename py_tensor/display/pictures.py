@@ -5,21 +5,24 @@ A pixel is one uint32, R | G << 8 | B << 16 | A << 24: four bytes in the order o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite as is_finite
 from typing import Any
 
-from py_tensor.base import dtypes
+from py_tensor.base.dtypes import float32, int32, uint32
 from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
+from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
-from py_tensor.display.options import ImageOptions
-from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
+from py_tensor.display.shapes import is_colour, is_picturable
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import converted, pad_constant
+from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.runtime.device import with_backend
+from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
 ROW_PIXELS = 64
@@ -29,6 +32,23 @@ LARGEST_SIDE = 4096
 """The largest side of a picture in pixels; larger tensors are subsampled with an integer step."""
 
 INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """The options of `screen.imshow`."""
+
+    vmin: float | None = None
+    vmax: float | None = None
+    cmap: str = "viridis"
+    scale: float | None = None
+    colorbar: bool = False
+    title: str = ""
+    xlabel: str = ""
+    ylabel: str = ""
+    extent: tuple[float, float, float, float] | None = None
+
+
 PLAIN = ImageOptions()
 
 
@@ -47,16 +67,6 @@ class Picture:
     height: int
 
 
-def is_colour(x: Tensor) -> bool:
-    """Return whether the last of three axes holds channels: 3 (RGB) or 4 (RGBA)."""
-    return x.ndim == 3 and x.shape[2] in (3, 4)
-
-
-def is_picturable(x: Tensor) -> bool:
-    """Return whether `picture` accepts the shape of a tensor."""
-    return bool(x.size) and (x.ndim == 2 or is_colour(x))
-
-
 def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
     """Return the pixels of a tensor; see `screen.imshow`.
 
@@ -71,12 +81,22 @@ def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = Fals
     if step > 1:
         x = x[::step, ::step]
     if x.ndim == 2:
-        colours = tensor(table(options.cmap), dtype=dtypes.uint32, device=x.device)
+        colours = tensor(table(options.cmap), dtype=uint32, device=x.device)
         pixels = _mapped(x, options.vmin, options.vmax, colours)
     else:
         pixels = _packed(x, premultiplied)
     height, width = pixels.shape
-    return Picture(pad_constant(pixels, ((0, 0), (0, -width % ROW_PIXELS))), width, height)
+    return Picture(_padded(pixels, 0, -width % ROW_PIXELS), width, height)
+
+
+def _padded(x: Tensor, rows: int, columns: int) -> Tensor:
+    """Return a 2-D tensor with rows and columns of zeros at its ends."""
+    height, width = x.shape
+    if columns:
+        x = concat([x, zeros((height, columns), dtype=x.dtype, device=x.device)], axis=1)
+    if rows:
+        x = concat([x, zeros((rows, width + columns), dtype=x.dtype, device=x.device)])
+    return x
 
 
 def check_shape(op: str, x: Tensor) -> None:
@@ -108,11 +128,11 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
         share = where(span > 0, share, where(end, 1.0, 0.0))
     share = where(finite, share, where(values > 0, 1.0, 0.0))
     index = clip(floor(share * (COLOURS - 1) + 0.5), 0, COLOURS - 1)
-    return where(isnan(values), 0, take(colours, converted(index, dtypes.int32)))
+    return where(isnan(values), 0, take(colours, index.astype(int32)))
 
 
 def _real(x: Tensor) -> Tensor:
-    return x if x.dtype.is_floating else converted(x, dtypes.float32)
+    return x if x.dtype.is_floating else x.astype(float32)
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:
@@ -120,10 +140,10 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     if x.dtype.is_floating:
         levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
     elif x.dtype.is_bool:
-        levels = converted(x, dtypes.int32) * 255
+        levels = x.astype(int32) * 255
     else:
         levels = clip(x, 0, 255)
-    words = converted(levels, dtypes.uint32)
+    words = levels.astype(uint32)
     r, g, b = words[:, :, 0], words[:, :, 1], words[:, :, 2]
     if x.shape[2] == 3:
         return r | g << 8 | b << 16 | 0xFF << 24
@@ -162,6 +182,41 @@ def colours(
     return {"stops": stops, "range": [first, max(first, last)]}
 
 
+async def value_ends(x: Tensor, blocking: bool) -> list[float]:
+    """Return the smallest and the largest finite value; [inf, -inf] if there are none."""
+    return await numbers(stack(list(value_range(x))), blocking)
+
+
+def figure_facts(
+    o: ImageOptions,
+    x: Tensor,
+    ends: Sequence[float],
+    has_axes: bool,
+    of: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the title, axes and colour bar of a picture.
+
+    `ends` are the smallest and the largest finite value of x.
+    """
+    bar = (
+        colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
+        if o.colorbar and not is_colour(x)
+        else None
+    )
+    height, width = x.shape[:2]
+    return {
+        "title": o.title,
+        "xlabel": o.xlabel,
+        "ylabel": o.ylabel,
+        "hasAxes": has_axes,
+        "hasValues": not is_colour(x),
+        "isWhole": not x.dtype.is_floating,
+        "colours": bar,
+        "extent": o.extent,
+        "of": of or {"width": width, "height": height},
+    }
+
+
 def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     """Reduce a 2-D tensor to at most `height` x `width` elements, the means of blocks.
 
@@ -174,19 +229,13 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     values = _real(x)
     finite = isfinite(values)
     rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
-    missing = ((0, rows * down - x.shape[0]), (0, columns * across - x.shape[1]))
+    missing = rows * down - x.shape[0], columns * across - x.shape[1]
     blocks = (rows, down, columns, across)
-    counts = pad_constant(where(finite, 1.0, 0.0), missing).reshape(blocks).sum((1, 3))
+    counts = _padded(where(finite, 1.0, 0.0), *missing).reshape(blocks).sum((1, 3))
     shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
-    sums = pad_constant(shares, missing).reshape(blocks).sum((1, 3))
+    sums = _padded(shares, *missing).reshape(blocks).sum((1, 3))
     means = sums * (down * across / maximum(counts, 1.0))
     return where(counts > 0, means, float("nan"))
-
-
-def can_paint(x: Tensor) -> bool:
-    """Return whether pixels on this tensor's device can be drawn to a canvas without being read."""
-    backend: Any = with_backend(x.device).backend
-    return x.device.waits and x.device.kind == "webgpu" and backend.can_paint()
 
 
 async def taken(picture: Picture, blocking: bool) -> Any:
@@ -202,15 +251,6 @@ async def taken(picture: Picture, blocking: bool) -> Any:
     """
     x = picture.pixels
     if can_paint(x):
-        node = x._to_read()  # pyright: ignore[reportPrivateUsage]
-        x.device.compute([node])
-        backend: Any = with_backend(x.device).backend
-        return await backend.paint(node, picture.width, picture.height, blocking=blocking)
+        return await paint(x, picture.width, picture.height, blocking=blocking)
     rows = x[:, : picture.width]
-    return rows._read() if blocking else await rows._read_async()  # pyright: ignore[reportPrivateUsage]
-
-
-def discard(pixels: Any) -> None:
-    """Free a result of `taken` that is not shown; a bitmap may hold GPU memory."""
-    if hasattr(pixels, "close"):
-        pixels.close()
+    return (rows if blocking else await rows.to_numpy_async()).tobytes()

@@ -7,30 +7,21 @@ notebooks get pictures as PNG and charts as SVG (`mime.py`). Otherwise text is p
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.convert.conversion import drawable
-from py_tensor.display.options import ImageOptions, image_options
-from py_tensor.display.pictures import (
-    can_paint,
-    check_shape,
-    colours,
-    discard,
-    is_colour,
-    is_picturable,
-    numbers,
-    picture,
-    taken,
-    value_range,
+from py_tensor.convert.presentation import (
+    can_wait,
+    check_can_wait,
+    drawable,
+    finish,
+    install,
 )
-from py_tensor.ops.movement import stack
-from py_tensor.ops.operands import node_of
-from py_tensor.runtime.host import finish, host
-from py_tensor.tensors.tensor import Tensor, install
+from py_tensor.display.shapes import is_colour, is_picturable
+from py_tensor.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     import asyncio
@@ -153,7 +144,7 @@ class _Slot:
 
     def start(self, content: _Content) -> None:
         """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
-        if _screen is None or not content.must_wait() or host.can_wait():
+        if _screen is None or not content.must_wait() or can_wait():
             finish(self.show(content, blocking=True))
         else:
             import asyncio
@@ -215,7 +206,7 @@ class _Slot:
         from py_tensor.display import mime
 
         shell = mime.shell()
-        if shell is None or (content.must_wait() and not host.can_wait()):
+        if shell is None or (content.must_wait() and not can_wait()):
             return False
         mime.publish(content.mimes(), self.number, self.is_shown)
         if not self.is_shown:
@@ -235,8 +226,8 @@ class _Slot:
             self._latest = number
             screen.post(self.number, bundle, beside, self.is_shown)
             self.is_shown = True
-        elif bundle["kind"] == "image":
-            discard(beside)
+        elif bundle["kind"] == "image" and hasattr(beside, "close"):
+            beside.close()  # a bitmap may hold GPU memory
 
 
 class Display:
@@ -283,9 +274,9 @@ class Display:
             If Python cannot block; await `update_async` instead.
         """
         content = self._replaced(value, options)
-        is_late = _screen is not None and content.must_wait() and not host.can_wait()
+        is_late = _screen is not None and content.must_wait() and not can_wait()
         if self._slot.is_shown and is_late:
-            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
+            check_can_wait("Display.update (or `await d.update_async(x)`)")
         self._move(value)
         self._slot.start(content)
 
@@ -353,7 +344,7 @@ class Display:
         from py_tensor.display import mime
 
         content = self.content
-        can_read = not content.must_wait() or host.can_wait()
+        can_read = not content.must_wait() or can_wait()
         mimes = content.mimes() if can_read else {"text/plain": repr(self)}
         return mime.chosen(mimes, include, exclude)
 
@@ -424,14 +415,19 @@ class _Image(_Content):
     """A tensor drawn by `pictures.picture`, with title, axes and colour bar."""
 
     def __init__(self, op: str, value: Any, options: Options) -> None:
+        from py_tensor.display import pictures
+        from py_tensor.display.options import image_options
+
         x = drawable(value, op)
-        check_shape(op, x)
+        pictures.check_shape(op, x)
         self._options = image_options(op, options, x.dtype)
-        super().__init__(Tensor(node_of(x)))  # so that later writes to x do not change it
+        super().__init__(x.copy())  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        made = picture(self.value, self._options, premultiplied=can_paint(self.value))
+        from py_tensor.display import pictures
+
+        made = pictures.picture(self.value, self._options, pictures.can_paint(self.value))
         figure = await self._figure(blocking)  # before the pixels: an error would leak a bitmap
         label = f"Image of a tensor of shape {self.value.shape}"
         if self._has_values:
@@ -446,12 +442,12 @@ class _Image(_Content):
             "scale": self._options.scale,
             "label": label,
             "figure": figure,
-        }, await taken(made, blocking)
+        }, await pictures.taken(made, blocking)
 
     def mimes(self) -> dict[str, str]:
-        from py_tensor.display import mime
+        from py_tensor.display import mime, pictures
 
-        made = picture(self.value, self._options)
+        made = pictures.picture(self.value, self._options)
         figure = finish(self._figure(blocking=True))
         mimes = {
             "text/plain": repr(self.value),
@@ -459,14 +455,16 @@ class _Image(_Content):
         }
         if figure is None:
             return mimes
-        from py_tensor.display.drawing import svg_of_image
+        from py_tensor.display.drawing import enlargement, svg_of_image
 
-        factor = mime.enlargement(made, self._options.scale)
+        factor = enlargement(made.width, made.height, self._options.scale)
         size = made.width * factor, made.height * factor
         return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """Return what is drawn around the picture; the range of values is read for a colour bar."""
+        from py_tensor.display import pictures
+
         o = self._options
         has_bar = o.colorbar and self._has_values
         has_axes = bool(o.xlabel or o.ylabel or o.extent) or o.colorbar
@@ -474,34 +472,8 @@ class _Image(_Content):
             return None
         ends = [0.0, 0.0]
         if has_bar and (o.vmin is None or o.vmax is None):
-            ends = await numbers(stack(list(value_range(self.value))), blocking)
-        return figure_facts(o, self.value, ends, has_axes)
-
-
-def figure_facts(
-    o: ImageOptions, x: Tensor, ends: Sequence[float], has_axes: bool, of: Bundle | None = None
-) -> Bundle:
-    """Return the title, axes and colour bar of a picture.
-
-    `ends` are the smallest and the largest finite value of x.
-    """
-    bar = (
-        colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
-        if o.colorbar and not is_colour(x)
-        else None
-    )
-    height, width = x.shape[:2]
-    return {
-        "title": o.title,
-        "xlabel": o.xlabel,
-        "ylabel": o.ylabel,
-        "hasAxes": has_axes,
-        "hasValues": not is_colour(x),
-        "isWhole": not x.dtype.is_floating,
-        "colours": bar,
-        "extent": o.extent,
-        "of": of or {"width": width, "height": height},
-    }
+            ends = await pictures.value_ends(self.value, blocking)
+        return pictures.figure_facts(o, self.value, ends, has_axes)
 
 
 class ChartContent(_Content):

@@ -634,6 +634,44 @@ class TestCharts:
         expect(entry.locator(".colour-bar .tick").last).to_have_text("8")
         expect(entry.locator("canvas#kept")).to_have_count(1)
 
+    def test_a_drag_zooms_in(self, transcript: Shown) -> None:
+        entry = transcript.run("d = pt.plot([0, 1, 2, 3, 4], [0, 1, 2, 3, 4])")
+        ticks = entry.locator("text.tick[text-anchor=middle]")
+        whole = ticks.all_text_contents()
+        box = entry.locator(".plotted-picture").bounding_box()
+        assert box is not None
+        mouse, (left, top) = transcript.page.mouse, (box["x"], box["y"])
+        mouse.move(left + 0.5 * box["width"], top + 0.5 * box["height"])
+        mouse.down()
+        mouse.move(left + 0.7 * box["width"], top + 0.5 * box["height"], steps=3)
+        expect(entry.locator(".zoom-box")).to_be_visible()
+        mouse.up()
+        expect(entry.locator(".marks[clip-path]")).to_have_count(1)
+        assert ticks.all_text_contents() != whole
+        transcript.run("d.update([0, 1, 2, 3, 9])")
+        expect(entry.get_by_role("img")).to_have_attribute("aria-label", re.compile("greatest 9"))
+        expect(entry.locator(".marks[clip-path]")).to_have_count(1)  # it still shows this part
+        mouse.dblclick(left + 0.5 * box["width"], top + 0.5 * box["height"])
+        expect(entry.locator(".marks[clip-path]")).to_have_count(0)
+        expect(ticks).to_have_text(whole)
+
+    def test_a_chart_is_drawn_again_for_its_width(self, transcript: Shown) -> None:
+        page, before = transcript.page, transcript.page.viewport_size
+        entry = transcript.run(
+            "pt.plot([1, 2, 3], title='A title that is too long for the narrow screen of a phone')"
+        )
+        picture = entry.locator(".plotted-picture")
+        expect(picture).to_have_attribute("width", "680")
+        page.set_viewport_size({"width": 320, "height": 800})
+        expect(picture).not_to_have_attribute("width", "680")
+        box = picture.bounding_box()
+        assert box is not None
+        expect(picture).to_have_attribute("width", str(round(box["width"])))
+        expect(entry.locator("text.title")).to_have_count(2)
+        assert before is not None
+        page.set_viewport_size(before)
+        expect(picture).to_have_attribute("width", "680")
+
     def test_a_chart_is_live(self, transcript: Shown) -> None:
         entry = transcript.run("d = pt.plot([1, 2])")
         transcript.run("d.update([1, 2, 3, 7])\nd.update([1, 2, 3, 7])\n")

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.convert.conversion import drawable
+from py_tensor.convert.presentation import drawable
 from py_tensor.display import colormaps, pictures
 from py_tensor.display.bins import counted
 from py_tensor.display.charts import MAX_POINTS, Chart, Series, plot_chart, scatter_chart
-from py_tensor.display.options import ImageOptions, PlotOptions, ScatterOptions
+from py_tensor.display.options import PlotOptions, ScatterOptions
+from py_tensor.display.pictures import ImageOptions
 
 Array = np.ndarray[Any, Any]
 AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, the result depends on rounding

@@ -13,6 +13,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.display.bins import bins_for, counted
 from py_tensor.display.charts import marker_path
+from py_tensor.display.drawing import drawn, drawn_frame
 from py_tensor.display.options import COLOUR_NAMES, MARKERS
 from py_tensor.display.screen import set_screen
 from py_tensor.runtime.host import host
@@ -502,6 +503,59 @@ def test_what_stands_around_an_image(screen: Recorder) -> None:
     assert (figure["colours"]["range"], figure["extent"]) == ([-1, 2], (0, 4, 0, 1))
     pt.display(pt.ones((2, 2)))
     assert shown(screen)["figure"] is None
+
+
+# -- As drawings for the page ----------------------------------------------------------------------
+
+
+def test_a_chart_is_drawn_in_the_width_that_it_has(screen: Recorder) -> None:
+    pt.plot(list(range(50)), xlabel="x")
+    for width, expected in ((300, 300), (100, 220), (5000, 680)):
+        made = drawn(shown(screen), width)
+        assert made["width"] == expected
+        assert f'width="{expected}"' in made["svg"]
+        left, right, top, bottom = made["area"]
+        assert 0 < left < right < expected
+        assert 0 < top < bottom
+    ticks = [len(drawn(shown(screen), width)["svg"].split('"tick"')) for width in (300, 680)]
+    assert ticks[0] < ticks[1]
+
+
+def test_a_part_of_a_chart(screen: Recorder) -> None:
+    pt.plot([1, 2, 4], yscale="log")
+    whole = drawn(shown(screen), 680)["axes"]
+    assert (whole["x"], whole["y"][2]) == ([0, 2, False], True)
+    part = drawn(shown(screen), 680, {"x": [0.5, 1.5], "y": [1, 2]})
+    assert part["axes"] == {"x": [0.5, 1.5, False], "y": [1, 2, True]}
+    assert 'class="marks" clip-path=' in part["svg"]
+    pt.bar({"a": 1, "b": 2, "c": 3})
+    names = drawn(shown(screen), 680, {"x": [0.5, 2.5], "y": [0, 3]})["svg"]
+    assert [f">{name}<" in names for name in "abc"] == [False, True, True]
+
+
+def test_where_the_pointer_finds_bars(screen: Recorder) -> None:
+    pt.bar(["a", "b"], {"one": [1, 2], "two": [3, -1]})
+    made = drawn(shown(screen), 680)
+    (first, second), others = made["hits"]
+    assert [bar[4:] for bar in (first, second, *others)] == [
+        *(["a", 1], ["b", 2], ["a", 3], ["b", -1])
+    ]
+    assert first[0] == others[0][0] < first[2] < others[0][2] < first[1] < second[0]
+    pt.hist([1, 2, 2, 9], bins=[0, 2, 10])
+    assert [bar[4:] for bar in drawn(shown(screen), 680)["hits"][0]] == [
+        ["0 to 2", 1],
+        ["2 to 10", 3],
+    ]
+
+
+def test_what_is_around_an_image_fits(screen: Recorder) -> None:
+    pt.imshow(pt.ones((40, 20)))
+    bundle = shown(screen)
+    for width, height in ((960, 900), (300, 900), (960, 500)):
+        left, right, top, bottom = drawn_frame(bundle["figure"], bundle, width, height)["area"]
+        assert right < width
+        assert bottom + 150 <= max(height, 240 + top + 150 + 24)
+        assert bottom - top == pytest.approx(2 * (right - left))
 
 
 # -- As text ---------------------------------------------------------------------------------------

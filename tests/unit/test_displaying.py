@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor.display import pictures
 from py_tensor.display import screen as displays
 from py_tensor.display.screen import set_screen
 from py_tensor.runtime.host import host
@@ -455,7 +456,7 @@ def test_a_picture_that_comes_too_late_is_released(
         late.set()
         await first
 
-    monkeypatch.setattr(displays, "taken", taken)
+    monkeypatch.setattr(pictures, "taken", taken)
     asyncio.run(program())
     assert [pixels for _, _, pixels, _ in screen.posted] == [made[0], made[2]]
     assert [bitmap.is_closed for bitmap in made] == [False, True, False]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,6 +117,30 @@ def test_imports_close_no_circle(imports: set[Import]) -> None:
 )  # fmt: skip
 def test_what_counts_as_an_import(source: str, expected: list[str]) -> None:
     assert [i.imported for i in imports_of("base.shapes", source, modules())] == expected
+
+
+def private_names(importer: str, source: str) -> Iterator[str]:
+    """Yield what a module imports of the package that is not in an `__all__`."""
+    own = importer.partition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith(f"{PACKAGE}."))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{PACKAGE}."):
+            module = str(node.module)
+            if module.split(".")[1] not in (own, "display"):
+                public = getattr(import_module(module), "__all__", ())
+                yield from (f"{module}.{a.name}" for a in node.names if a.name not in public)
+
+
+@pytest.mark.parametrize("name", [n for n in modules() if n.partition(".")[0] in ("display", "ui")])
+def test_displays_and_controls_use_public_names(name: str) -> None:
+    assert list(private_names(name, modules()[name].read_text("utf-8"))) == []
+
+
+def test_private_names_are_detected() -> None:
+    source = "from py_tensor.tensors.tensor import Tensor, tensor_of\nimport py_tensor.ir.node"
+    expected = ["py_tensor.tensors.tensor.tensor_of", "py_tensor.ir.node"]
+    assert list(private_names("display.screen", source)) == expected
 
 
 def test_imports_from_higher_layers_are_detected() -> None:

@@ -9,7 +9,7 @@
  */
 
 import { isOutdated } from "../worker/files.js";
-import { isOurs } from "../worker/protocol.js";
+import { DRAWING, isOurs } from "../worker/protocol.js";
 import { discard } from "./display/bundles.js";
 import { Interpreter } from "./interpreter.js";
 import { allowsPackages } from "./start.js";
@@ -92,8 +92,8 @@ export class Engine extends EventTarget {
     this.lastId = 0;
     /** The callbacks of open queries, by number. @type {Map<number, (value: string) => void>} */
     this.queries = new Map();
-    /** @type {number | null} the width of printed output in columns */
-    this.columns = null;
+    /** @type {({ columns: number } & import("../worker/protocol.js").Room) | null} of the console */
+    this.size = null;
     /** How Python is started. @type {Info["boot"]} */
     this.boot = "plain";
     /** @type {Interpreter | null} */
@@ -260,6 +260,25 @@ export class Engine extends EventTarget {
    */
   async query(method, args) {
     if (!this.isReady || this.current) return null;
+    return this.ask(method, args);
+  }
+
+  /**
+   * Request a drawing of a chart, or of what is around an image.
+   *
+   * @param {Record<string, unknown>} args of `Drawings.again` (drawings.py)
+   * @returns {Promise<any>} null if it cannot be drawn; Python answers when it waits or is idle
+   */
+  async redraw(args) {
+    await this.ready;
+    return this.ask(DRAWING, args);
+  }
+
+  /**
+   * @param {string} method
+   * @param {Record<string, unknown>} args
+   */
+  async ask(method, args) {
     const id = ++this.lastId;
     /** @type {Promise<string>} */
     const answer = new Promise((resolve) => this.queries.set(id, resolve));
@@ -328,10 +347,13 @@ export class Engine extends EventTarget {
     return this.enqueue("Updating", "a function of a control", (id) => ({ kind: "react", id, number }), listener);
   }
 
-  /** @param {number} columns */
-  resize(columns) {
-    this.columns = columns;
-    if (this.isReady) this.post({ kind: "resize", columns });
+  /**
+   * @param {number} columns
+   * @param {import("../worker/protocol.js").Room} room
+   */
+  resize(columns, room) {
+    this.size = { columns, ...room };
+    if (this.isReady) this.post({ kind: "resize", ...this.size });
   }
 
   /**
@@ -468,7 +490,7 @@ export class Engine extends EventTarget {
         clearTimeout(this.watchdog);
         clearTimeout(this.slowness);
         this.isReady = true;
-        if (this.columns) this.resize(this.columns);
+        if (this.size) this.resize(this.size.columns, this.size);
         this.readiness?.resolve(report.info);
         this.dispatchEvent(new CustomEvent("ready", { detail: report.info }));
         void this.beginRunning();
@@ -550,7 +572,8 @@ export class Engine extends EventTarget {
    * @returns {boolean} whether it is shown
    */
   hasRoom(job, number, bundle) {
-    const amount = job.shownAmount + amountOf(bundle);
+    // A drawing is as large as the values in it, which count.
+    const amount = job.shownAmount + amountOf({ ...bundle, drawing: null });
     const isFirst = !job.displays.size;
     const hasRoom = !job.leftOut.size && job.displays.size < MAX_DISPLAYS && (isFirst || amount < MAX_AMOUNT);
     (hasRoom ? job.displays : job.leftOut).add(number);

@@ -5,6 +5,9 @@
 
 export const CHANNEL = "py_tensor";
 
+/** The query for a drawing, which is answered whenever Python waits. */
+export const DRAWING = "drawing";
+
 /** The name of a spare worker, which boots Python and then waits for "begin". */
 export const SPARE = "py_tensor spare";
 
@@ -94,7 +97,8 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "help", id: number, source: string } & import("../page/repl/text.js").HelpRequest} HelpCommand
  *   source: the input that requests help
  * @typedef {{ kind: "benchmark", id: number, config: string }} BenchmarkCommand
- * @typedef {{ kind: "resize", columns: number }} ResizeCommand
+ * @typedef {{ kind: "resize", columns: number } & Room} ResizeCommand the size of the console
+ * @typedef {{ width: number, height: number }} Room in CSS pixels
  * @typedef {{ kind: "answer", question: number, line: string | null }} AnswerCommand a line for sys.stdin;
  *   null: the page has no input
  * @typedef {{ kind: "interrupt", id: number }} InterruptCommand

@@ -15,7 +15,7 @@ import { fetchNow } from "./files.js";
 import { Outbox } from "./outbox.js";
 import { PACKAGE_HOSTS } from "./package_hosts.js";
 import { Links } from "./peers/link.js";
-import { envelope, isOurs, SPARE } from "./protocol.js";
+import { DRAWING, envelope, isOurs, SPARE } from "./protocol.js";
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
 /** @typedef {import("./protocol.js").Command} Command */
@@ -310,13 +310,13 @@ function settleSignals(work) {
 }
 
 /**
- * Answer a query between two commands; while a command runs the answer is null.
+ * Answer a query between two commands; while a command runs, only drawings are made, and other answers are null.
  *
  * @param {import("./protocol.js").QueryCommand} query
  */
 function answer({ id, method, args }) {
   let value = "null";
-  if (current === null) {
+  if (current === null || method === DRAWING) {
     try {
       value = settleSignals(() => python.query(method, args));
     } catch (error) {
@@ -337,9 +337,9 @@ function change({ number, value }) {
   report({ kind: "due", number, targets });
 }
 
-/** @param {number} columns */
-function resize(columns) {
-  settleSignals(() => python.resize(columns));
+/** @param {import("./protocol.js").ResizeCommand} command */
+function resize({ columns, width, height }) {
+  settleSignals(() => python.resize(columns, width, height));
 }
 
 /**
@@ -443,7 +443,7 @@ self.addEventListener("message", ({ data }) => {
       displays.frame(command.number);
       break;
     case "resize":
-      resize(command.columns);
+      resize(command);
       break;
     case "answer":
       take(command.line, command.question);

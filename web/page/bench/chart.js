@@ -1,14 +1,14 @@
 /** Time against size, one small chart for each case, both axes logarithmic. */
 
-import { drawChart } from "../charts/chart.js";
-import { line } from "../charts/marks.js";
-import { decades, through } from "../charts/scales.js";
 import { pictureActions, saveRow } from "../display/saving.js";
 import { standalone } from "../display/standalone.js";
 import { h } from "../ui/dom.js";
+import { drawFigure } from "./figure.js";
 import { duration } from "./format.js";
 import { classOf, legend, shapeOf } from "./marks.js";
 import { contendersOf, isMeasured } from "./record.js";
+import { decades, through } from "./scales.js";
+import { line } from "./series.js";
 import { median } from "./statistics.js";
 
 /** @typedef {import("./record.js").Run} Run */
@@ -72,7 +72,7 @@ function chart(suite, name, run, other) {
   const extents = [...sizes.keys()].sort((a, b) => a - b);
   const ticks = extents.map((value) => ({ value, text: sizes.get(value) ?? "" }));
   const seconds = shown.map((point) => point.seconds);
-  /** @type {import("../charts/chart.js").Spec} */
+  /** @type {import("./figure.js").Spec} */
   const spec = {
     title: name,
     xlabel: "size",
@@ -81,7 +81,7 @@ function chart(suite, name, run, other) {
     className: "small",
     ratio: 0.62,
     x: (wanted) => through(ticks, wanted),
-    y: () => decades(seconds, power),
+    y: decades(seconds, power),
     hasLegend: false, // there is one for all charts
     marks: series.map(({ contender, kind, points }) =>
       line({
@@ -91,18 +91,18 @@ function chart(suite, name, run, other) {
         hasSpots: kind !== "gpu",
         points: points
           .filter(({ extent }) => sizes.has(extent))
-          .map(({ extent, seconds: y, title }) => ({ x: extent, y, head: sizes.get(extent), title })),
+          .map(({ extent, seconds: y, title }) => ({ x: extent, y, head: sizes.get(extent) ?? "", title })),
       }),
     ),
   };
-  const place = h("div", {}, drawChart(spec).element);
+  const place = h("div", {}, drawFigure(spec));
   const alone = () => {
     const marks = spec.marks.map((mark, i) => ({
       ...mark,
       label: labelOf(series[i], other),
       marker: series[i].kind === "gpu" ? undefined : mark.marker,
     }));
-    const { element } = drawChart({ ...spec, marks, hasLegend: true, largest: SAVED_WIDTH });
+    const element = drawFigure({ ...spec, marks, hasLegend: true, largest: SAVED_WIDTH });
     element.style.width = "max-content";
     place.append(element); // only its place in the panel gives it its colours
     try {

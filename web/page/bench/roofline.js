@@ -1,16 +1,16 @@
 /** The roofline chart: GFLOP/s against flops per byte, both axes logarithmic. */
 
-import { drawChart } from "../charts/chart.js";
-import { spots } from "../charts/marks.js";
-import { decades } from "../charts/scales.js";
 import { widthOf, words } from "../charts/text.js";
 import { pictureActions, saveRow } from "../display/saving.js";
 import { standalone } from "../display/standalone.js";
 import { h, svg } from "../ui/dom.js";
+import { drawFigure } from "./figure.js";
 import { rateText, significant } from "./format.js";
 import { attainable, BUSY, busyPart, isOnGpu, placeUnderRoof, roofOf } from "./limits.js";
 import { classOf, legend, shapeOf } from "./marks.js";
 import { contendersOf, isMeasured, OURS } from "./record.js";
+import { decades } from "./scales.js";
+import { singlePoint } from "./series.js";
 
 /** @typedef {import("./record.js").Run} Run */
 /** @typedef {{ contender: string, suite: string, name: string, size: string, extent: number, intensity: number, rate: number,
@@ -35,7 +35,7 @@ export function roofline(run) {
   if (places.some(({ isOverhead }) => isOverhead)) {
     key.append(h("span", { className: "faint" }, "faded: mostly overhead, not kernels"));
   }
-  const { element: figure } = drawChart({
+  const figure = drawFigure({
     title: "Roofline",
     label: "Roofline: rate against flops per byte, log scale; the details table has the figures",
     xlabel: "flops per byte",
@@ -43,7 +43,7 @@ export function roofline(run) {
     className: "roofline",
     largest: 736,
     x: () => across,
-    y: () => decades(rates, plain),
+    y: decades(rates, plain),
     marks: [
       limits(roof, least, most),
       ...places.map((place) => pointOf(place, roof)),
@@ -55,10 +55,10 @@ export function roofline(run) {
 }
 
 /** @typedef {NonNullable<ReturnType<typeof roofOf>>} Roof */
-/** @typedef {import("../charts/marks.js").Mark} Mark */
+/** @typedef {import("./series.js").Mark} Mark */
 
 /** Defaults for a mark without hover values. */
-const SILENT = { label: "", ink: { look: "" }, isAlong: false, extent: null, near: () => null };
+const SILENT = { label: "", ink: { look: "" }, isLine: false, near: () => null };
 
 /**
  * @param {Roof} roof
@@ -71,7 +71,6 @@ function limits(roof, least, most) {
   const corners = [least, Math.min(Math.max(ridge, least), most), most];
   return {
     ...SILENT,
-    key: "line",
     draw(on) {
       const path = corners.map((at) => `${on.x(at).toFixed(1)} ${on.y(attainable(roof, at)).toFixed(1)}`).join("L");
       return [svg("path", { class: "roof", d: `M${path}` })];
@@ -88,11 +87,10 @@ function pointOf({ contender, name, size, intensity, rate, isOverhead }, roof) {
   const part = significant((100 * rate) / attainable(roof, intensity));
   const told = isOverhead ? "mostly overhead" : `${part} % of the device's limit`;
   const title = `${contender}: ${rateText(rate, "GFLOP/s")}, ${told}`;
-  return spots({
-    label: "",
+  return singlePoint({
     ink: { look: `${classOf(contender)} ${isOverhead ? "overhead" : ""}` },
     marker: shapeOf(contender),
-    points: [{ x: intensity, y: rate, head: `${name}, ${size}: ${significant(intensity)}`, title }],
+    point: { x: intensity, y: rate, head: `${name}, ${size}: ${significant(intensity)}`, title },
   });
 }
 
@@ -110,7 +108,6 @@ function names(places, roof, least, most) {
   const middle = Math.sqrt(least * corner);
   return {
     ...SILENT,
-    key: "line",
     draw(on) {
       const writer = new Writer(on);
       writer.write(
@@ -181,7 +178,7 @@ function box(x, y, width, height) {
 
 /** Places labels where they overlap nothing. */
 class Writer {
-  /** @param {import("../charts/marks.js").Place} on */
+  /** @param {import("./series.js").Place} on */
   constructor(on) {
     this.on = on;
     /** @type {Box[]} */

@@ -1,10 +1,9 @@
-/** Measures text, so that charts can reserve space for it. */
+/** Measures and places texts. */
 
 import { svg } from "../ui/dom.js";
 
 /** CSS pixels, as in charts.css. */
 export const TICK_SIZE = 12;
-export const TITLE_SIZE = 14;
 
 /** @type {CanvasRenderingContext2D | null} */
 let context = null;
@@ -23,38 +22,6 @@ export function widthOf(text, size = TICK_SIZE, weight = 400) {
   if (!context) return text.length * size * 0.6;
   context.font = `${weight} ${size}px ${family}`;
   return context.measureText(text).width;
-}
-
-/**
- * @param {string} text
- * @param {number} width
- * @returns {string} as much of the text as fits
- */
-export function shortened(text, width) {
-  if (widthOf(text) <= width) return text;
-  let [kept, tooMuch] = [0, text.length];
-  while (tooMuch - kept > 1) {
-    const middle = Math.ceil((kept + tooMuch) / 2);
-    if (widthOf(`${text.slice(0, middle)}…`) <= width) kept = middle;
-    else tooMuch = middle;
-  }
-  return `${text.slice(0, kept).trimEnd()}…`;
-}
-
-/**
- * @param {string} text
- * @param {number} width
- * @returns {string[]} its lines
- */
-export function wrapped(text, width) {
-  /** @type {string[]} */
-  const lines = [];
-  for (const word of text.split(/\s+/)) {
-    const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : word;
-    if (lines.length && widthOf(longer, TITLE_SIZE, 600) <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 /**

@@ -1,4 +1,17 @@
 /**
+ * @typedef {object} Drawing what Python drew for the page (py_tensor/display/drawing.py)
+ * @property {string} svg
+ * @property {number} width of the SVG
+ * @property {[width: number, height: number]} size for which it was drawn
+ * @property {[left: number, right: number, top: number, bottom: number]} area inside the axes
+ * @property {Record<"x" | "y", [low: number, high: number, isLog: boolean]>} axes of a chart
+ * @property {Bar[][]} hits of a chart, for each series
+ *
+ * @typedef {[left: number, right: number, at: number, up: number, name: string, value: number]} Bar where the pointer
+ *   finds it, where its end is, and what is said of it
+ */
+
+/**
  * The kinds of bundle that Python sends to the page to show. py_tensor/display/screen.py and rich.py, views.py and
  * saving.py of web/worker/python make them.
  *
@@ -15,6 +28,7 @@
  * @property {number | null} scale CSS pixels per image pixel; null: as large as fits
  * @property {string} label empty if the element around the picture has a label
  * @property {FigureFacts | null} [figure] what is drawn around it
+ * @property {Drawing} [drawing] of that
  * @property {ImageBitmap} [bitmap] either this,
  * @property {Uint8ClampedArray<ArrayBuffer>} [bytes] or its pixels,
  * @property {Uint8Array<ArrayBuffer>} [png] or, of an earlier visit, a PNG
@@ -65,6 +79,8 @@
  * @property {string} ylabel
  * @property {"linear" | "log"} xscale
  * @property {"linear" | "log"} yscale
+ * @property {Drawing} [drawing] missing in bundles of earlier builds
+ * @property {number} [display] the number that it has in Python
  *
  * @typedef {object} TensorBundle
  * @property {"tensor"} kind

@@ -5,7 +5,7 @@ import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { ControlsPanel } from "./controls.js";
 import { drawForeign } from "./foreign.js";
 import { drawImage } from "./image_figure.js";
-import { drawPlot } from "./plot.js";
+import { Plot } from "./plot.js";
 import { saversOf } from "./saving.js";
 import { TensorPanel } from "./tensor.js";
 
@@ -31,11 +31,11 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return savable(bundle, place, (one) => drawImage({ figure: null, ...one }));
+      return savable(bundle, place, (one) => drawImage({ figure: null, ...one }, place));
     case "controls":
       return new ControlsPanel(bundle, place);
     case "plot":
-      return savable(bundle, place, drawPlot);
+      return savable(bundle, place, (one) => new Plot(one, place));
     case "html":
       return { element: drawForeign(bundle) };
     case "svg":

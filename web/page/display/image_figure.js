@@ -1,114 +1,91 @@
 /** An image with title, axes, colour bar, and the values under the pointer. */
 
-import { canvas, drawAxes, drawTitle, fitting, leftOf, tipAt } from "../charts/chart.js";
-import { barWidth, channelsAt, drawBar } from "../charts/colours.js";
-import { linearAxis, short } from "../charts/scales.js";
+import { channelsAt } from "../charts/colours.js";
+import { short } from "../charts/numbers.js";
+import { tipAt } from "../charts/pointer.js";
 import { cutLabel } from "../ui/bounds.js";
 import { h, svg } from "../ui/dom.js";
+import { DrawnByPython } from "./drawn.js";
 import { enlargement, Picture } from "./image.js";
 
 /** @typedef {import("../charts/colours.js").Colours} Colours */
 /** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./bundles.js").Drawing} Drawing */
 /** @typedef {import("./bundles.js").FigureFacts} FigureFacts */
 /** @typedef {import("./image.js").Image} Image */
 
 const LARGEST_WIDTH = 960;
-const MIN_BAR = 90;
-const MIN_SIDE = 12;
-/** The height that a picture may always have, and the room that it leaves for an input and the prompt. */
-const MIN_HEIGHT = 240;
-const PROMPT = 150;
-const EDGE = 8;
 
 /**
  * @param {Image & { figure: FigureFacts | null }} image
+ * @param {import("./draw.js").Place} place
  * @returns {import("./draw.js").Drawn} only the picture, if there is nothing to add
  */
-export function drawImage(image) {
-  return image.figure ? new ImageFigure(image, image.figure) : new Picture(image);
+export function drawImage(image, place) {
+  return image.figure ? new ImageFigure(image, image.figure, place) : new Picture(image);
 }
 
 class ImageFigure {
   /**
    * @param {Image} image
    * @param {FigureFacts} facts
+   * @param {import("./draw.js").Place} place
    */
-  constructor(image, facts) {
+  constructor(image, facts, place) {
     this.facts = bounded(facts);
     this.image = image;
     this.picture = new Picture(image);
+    this.layer = svg("g", { class: "pointed" });
     this.frame = h("div", { className: "plotted-frame image-frame" }, this.picture.canvas);
     this.element = h("figure", { className: "plotted image-figure" }, this.frame);
     this.probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     if (this.probe) this.probe.canvas.width = this.probe.canvas.height = 1;
-    /** @type {SVGSVGElement | null} */
-    this.drawn = null;
-    this.width = 0;
-    this.layOut(LARGEST_WIDTH / 2);
-    new ResizeObserver(() => {
-      const width = Math.min(LARGEST_WIDTH, this.element.clientWidth);
-      if (width && width !== this.width) this.layOut(width);
-    }).observe(this.element);
+    this.drawn = new DrawnByPython(place.engine, this.frame, (drawing, of) => {
+      if (of === this.image) this.show(drawing);
+    });
+    this.drawing = image.drawing ?? bareDrawing(image);
+    this.show(this.drawing);
+    new ResizeObserver(() => this.layOut()).observe(this.element);
     this.frame.addEventListener("pointermove", (event) => this.point(event));
     this.frame.addEventListener("pointerdown", (event) => this.point(event));
-    this.frame.addEventListener("pointerleave", () => this.drawn?.querySelector(".pointed")?.replaceChildren());
+    this.frame.addEventListener("pointerleave", () => this.layer.replaceChildren());
   }
 
   /** @param {Bundle} bundle */
   redraw(bundle) {
     if (bundle.kind !== "image" || !bundle.figure || !this.picture.redraw(bundle)) return false;
-    const facts = bounded(bundle.figure);
-    const isAlike = JSON.stringify(facts) === JSON.stringify(this.facts);
-    this.facts = facts;
+    this.facts = bounded(bundle.figure);
     this.image = bundle;
-    this.place(); // the picture has sized itself
-    if (!isAlike) this.layOut(this.width);
+    const { drawing } = bundle;
+    if (drawing && drawing.svg !== this.drawing.svg) this.show(drawing);
+    else this.place(); // the picture has sized itself
+    this.layOut();
     return true;
   }
 
-  /** @param {number} width of the whole figure */
-  layOut(width) {
-    this.width = width;
-    const { title, xlabel, ylabel, hasAxes, colours } = this.facts;
-    const [left, right, bottom, top] = this.extent();
-    const head = drawTitle(title, width);
-    const y = (/** @type {number} */ high) =>
-      turned(
-        linearAxis(Math.min(top, bottom), Math.max(top, bottom), Math.max(1, high / 40), this.isCounted()),
-        top < bottom,
-      );
-    const before = hasAxes ? leftOf(y(400), ylabel) : 0;
-    const behind = Math.max(colours ? barWidth(colours, 400) : 0, EDGE);
-    const below = hasAxes ? (xlabel ? 42 : 24) : 0;
-    const start = head.height + EDGE;
-    const [across, high] = this.sizeIn(width - before - behind, start + below);
-    const area = { left: before, right: before + across, top: start, bottom: start + high };
-    const barEnd = Math.max(area.bottom, start + (colours ? MIN_BAR : 0));
-    const height = Math.max(area.bottom + below, barEnd + EDGE);
-    const whole = Math.max(before + across + behind, Math.min(width, 160));
-    const picture = canvas(whole, height, this.image.label);
-    picture.removeAttribute("role"); // it is on the canvas
-    picture.removeAttribute("aria-label");
-    picture.setAttribute("aria-hidden", "true");
-    picture.append(...head.elements);
-    if (hasAxes) {
-      const make = (/** @type {number} */ wanted) =>
-        turned(linearAxis(Math.min(left, right), Math.max(left, right), wanted, this.isCounted()), right < left);
-      const axes = { x: fitting(make, across), y: y(high) };
-      drawAxes(picture, axes, { ...area, width: whole, height }, { xlabel, ylabel, isBare: true });
-    }
-    if (colours) picture.append(drawBar(colours, area.right, area.top, barEnd));
-    picture.append(svg("g", { class: "pointed" }));
-    this.area = area;
+  /** Have it drawn again if its width is another one; until then it is scaled. */
+  layOut() {
+    const width = Math.min(LARGEST_WIDTH, this.element.clientWidth);
+    if (!width) return; // it is hidden
+    this.scale();
+    if (Math.min(LARGEST_WIDTH, this.drawing.size[0]) === width) return;
+    const height = this.element.closest(".screen")?.clientHeight ?? innerHeight;
+    this.drawn.ask(/** @type {Bundle} */ (this.image), { width, height, window: null });
+  }
+
+  /** @param {Drawing} drawing */
+  show(drawing) {
+    this.drawing = drawing;
+    const picture = this.drawn.show(drawing);
+    picture.setAttribute("aria-hidden", "true"); // its label is on the canvas
+    picture.append(this.layer);
     this.place();
-    if (this.drawn) this.drawn.replaceWith(picture);
-    else this.frame.append(picture);
-    this.drawn = picture;
+    this.scale();
   }
 
   /** Position the picture inside the axes. */
   place() {
-    const { left, right, top, bottom } = this.area ?? { left: 0, right: 0, top: 0, bottom: 0 };
+    const [left, right, top, bottom] = this.drawing.area;
     const { style } = this.picture.canvas;
     Object.assign(style, {
       left: `${left}px`,
@@ -118,18 +95,9 @@ class ImageFigure {
     });
   }
 
-  /**
-   * @param {number} room
-   * @param {number} around the height of what is above and below the picture
-   * @returns {[number, number]} width and height of the picture, which fits into the console with the prompt
-   */
-  sizeIn(room, around) {
-    const { width, height, scale } = this.image;
-    const screen = this.element.closest(".screen")?.clientHeight ?? innerHeight;
-    const highest = Math.max(MIN_HEIGHT, screen - around - PROMPT);
-    const most = scale === null ? (highest * width) / height : Number.POSITIVE_INFINITY;
-    const across = Math.min(width * enlargement(this.image), most, Math.max(room, 40));
-    return [Math.max(across, MIN_SIDE), Math.max((across * height) / width, MIN_SIDE)];
+  scale() {
+    const room = this.element.clientWidth || this.drawing.width;
+    this.frame.style.zoom = String(Math.min(1, room / this.drawing.width));
   }
 
   /** @returns {[number, number, number, number]} the values at the left, right, bottom and top ends */
@@ -145,24 +113,26 @@ class ImageFigure {
 
   /** @param {PointerEvent} event */
   point(event) {
-    const layer = this.drawn?.querySelector(".pointed");
-    const { area } = this;
-    if (!layer || !area) return;
+    const { layer } = this;
+    const [left, right, top, bottom] = this.drawing.area;
     layer.replaceChildren();
     const box = this.frame.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const scale = Number(this.frame.style.zoom);
+    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
     const { width, height } = this.picture.canvas;
-    const column = Math.floor(((x - area.left) / (area.right - area.left)) * width);
-    const row = Math.floor(((y - area.top) / (area.bottom - area.top)) * height);
+    const column = Math.floor(((x - left) / (right - left)) * width);
+    const row = Math.floor(((y - top) / (bottom - top)) * height);
     if (column < 0 || row < 0 || column >= width || row >= height) return;
-    const [left, right, bottom, top] = this.extent();
-    const across = left + ((column + 0.5) / width) * (right - left);
-    const up = top + ((row + 0.5) / height) * (bottom - top);
+    const [first, last, lowest, highest] = this.extent();
+    const across = first + ((column + 0.5) / width) * (last - first);
+    const up = highest + ((row + 0.5) / height) * (lowest - highest);
     const { xlabel, ylabel } = this.facts;
     const head = this.isCounted()
       ? `row ${Math.floor(up)}, column ${Math.floor(across)}`
       : `${xlabel || "x"} ${short(across)}, ${ylabel || "y"} ${short(up)}`;
-    layer.append(tipAt(x, y, [head, this.valueAt(column, row)], [], { ...area, left: 0, right: this.width }));
+    layer.append(
+      tipAt(x, y, [head, this.valueAt(column, row)], [], { top, bottom, left: 0, right: this.drawing.width }),
+    );
   }
 
   /**
@@ -217,10 +187,19 @@ function shareOf({ stops }, r, g, b) {
 }
 
 /**
- * @param {import("../charts/scales.js").Axis} axis
- * @param {boolean} isTurned its lower end is on the other side
- * @returns {import("../charts/scales.js").Axis}
+ * @param {Image} image
+ * @returns {Drawing} of nothing, for a picture of an earlier build until Python has drawn what is around it
  */
-function turned(axis, isTurned) {
-  return isTurned ? { ...axis, at: (value) => 1 - axis.at(value) } : axis;
+function bareDrawing(image) {
+  const width = Math.min(image.width * enlargement(image), LARGEST_WIDTH / 2);
+  const height = (width * image.height) / image.width;
+  const empty = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"/>`;
+  return {
+    svg: empty,
+    width,
+    size: [0, 0],
+    area: [0, width, 0, height],
+    axes: { x: [0, 1, false], y: [0, 1, false] },
+    hits: [],
+  };
 }

@@ -1,25 +1,27 @@
-/** The charts of `plot`, `scatter`, `bar`, `hist` and `contour`. */
+/** The charts of `plot`, `scatter`, `bar`, `hist` and `contour`: Python's drawing, with pointer and zoom. */
 
-import { drawChart } from "../charts/chart.js";
-import { columns, contours, line, spots } from "../charts/marks.js";
-import { linearAxis, logAxis, namedAxis, short } from "../charts/scales.js";
+import { colourOf } from "../charts/colours.js";
+import { short } from "../charts/numbers.js";
+import { followPointer, nearest } from "../charts/pointer.js";
 import { cutLabel } from "../ui/bounds.js";
+import { h } from "../ui/dom.js";
+import { DrawnByPython } from "./drawn.js";
+import { followDrag } from "./zoom.js";
 
-/** @typedef {import("../charts/marks.js").Bar} Bar */
-/** @typedef {import("../charts/marks.js").Ink} Ink */
-/** @typedef {import("../charts/marks.js").Mark} Mark */
-/** @typedef {import("../charts/marks.js").Point} Point */
-/** @typedef {import("../charts/scales.js").Axis} Axis */
-/** @typedef {import("./bundles.js").BarSeries} BarSeries */
+/** @typedef {import("../charts/pointer.js").Near} Near */
+/** @typedef {import("../charts/pointer.js").Pointed} Pointed */
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./bundles.js").Bar} Bar */
 /** @typedef {import("./bundles.js").ContourSeries} ContourSeries */
 /** @typedef {import("./bundles.js").CurveSeries} CurveSeries */
+/** @typedef {import("./bundles.js").Drawing} Drawing */
 /** @typedef {import("./bundles.js").HistogramSeries} HistogramSeries */
 /** @typedef {import("./bundles.js").PlotBundle} PlotBundle */
 /** @typedef {import("./bundles.js").Series} Series */
 
 const COLOURS = 8;
-/** Points of the scatter charts in one chart, each of which is an element. */
-const MAX_SPOTS = 5000;
+const LARGEST_WIDTH = 680;
+const SMALLEST_WIDTH = 220;
 const NAMES = {
   line: "Line chart",
   area: "Area chart",
@@ -29,182 +31,205 @@ const NAMES = {
   contour: "Contour plot",
 };
 
+export class Plot {
+  /**
+   * @param {PlotBundle} bundle
+   * @param {import("./draw.js").Place} place
+   */
+  constructor(bundle, place) {
+    this.bundle = bundle;
+    /** What the drawing in the frame shows, and what was asked for last. */
+    this.shown = this.asked = "";
+    /** The range of each axis; null: the whole chart. @type {import("./zoom.js").Window | null} */
+    this.window = null;
+    this.frame = h("div", { className: "plotted-frame" });
+    this.element = h("figure", { className: "plotted" }, this.frame);
+    this.drawn = new DrawnByPython(place.engine, this.frame, (drawing, of) => {
+      if (of === this.bundle) this.show(drawing, this.asked);
+    });
+    this.redraw(bundle);
+    new ResizeObserver(() => this.ask()).observe(this.frame);
+  }
+
+  /** @param {Bundle} bundle */
+  redraw(bundle) {
+    if (bundle.kind !== "plot") return false;
+    this.bundle = bounded(bundle);
+    this.shown = "";
+    if (bundle.drawing && !this.window) this.show(bundle.drawing, keyOf(widthIn(bundle.drawing.size[0]), null));
+    this.ask();
+    return true;
+  }
+
+  /** Have it drawn again if its width, or the part to be shown, is another one. */
+  ask() {
+    if (!this.frame.clientWidth && this.drawn.drawing) return; // it is hidden
+    const width = widthIn(this.frame.clientWidth || LARGEST_WIDTH);
+    this.asked = keyOf(width, this.window);
+    if (this.shown !== this.asked) this.drawn.ask(this.bundle, { width, height: 0, window: this.window });
+  }
+
+  /**
+   * @param {Drawing} drawing
+   * @param {string} key
+   */
+  show(drawing, key) {
+    const { bundle } = this;
+    this.shown = key;
+    const picture = this.drawn.show(drawing);
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", describe(bundle));
+    const notes = new Set([...bundle.series.flatMap(notesOf), ...levelsNote(bundle, picture)]);
+    const said = [...notes].map((note) => h("p", { className: "plotted-note" }, note));
+    this.element.replaceChildren(this.frame, ...said);
+    const place = placeIn(drawing);
+    const series = bundle.series.map((one, i) => pointed(one, i, drawing, place));
+    followPointer(picture, series, place, bundle.xlabel);
+    followDrag(picture, place, (window) => {
+      this.window = window;
+      this.ask();
+    });
+  }
+}
+
+/** @param {number} room */
+function widthIn(room) {
+  return Math.max(SMALLEST_WIDTH, Math.min(LARGEST_WIDTH, room));
+}
+
+/**
+ * @param {number} width
+ * @param {import("./zoom.js").Window | null} window
+ */
+function keyOf(width, window) {
+  return JSON.stringify({ width, window });
+}
+
 /**
  * @param {PlotBundle} bundle
- * @returns {import("./draw.js").Drawn}
+ * @returns {PlotBundle} with texts that can be shown
  */
-export function drawPlot(bundle) {
-  const { element, redraw } = drawChart(specOf(bounded(bundle)));
+function bounded(bundle) {
   return {
-    element,
-    redraw(next) {
-      if (next.kind !== "plot") return false;
-      redraw(specOf(bounded(next)));
-      return true;
+    ...bundle,
+    title: cutLabel(bundle.title),
+    xlabel: cutLabel(bundle.xlabel),
+    ylabel: cutLabel(bundle.ylabel),
+    categories: bundle.categories?.map(cutLabel) ?? null,
+    series: bundle.series.map((one) => ({ ...one, label: cutLabel(one.label) })),
+  };
+}
+
+/**
+ * @typedef {object} Axis
+ * @property {(value: number) => number} at the position of a value; NaN for none
+ * @property {(position: number) => number} value
+ *
+ * @typedef {import("../charts/pointer.js").Box & { x: Axis, y: Axis }} Placed
+ */
+
+/**
+ * @param {Drawing} drawing
+ * @returns {Placed}
+ */
+function placeIn({ area: [left, right, top, bottom], axes }) {
+  return { left, right, top, bottom, x: axisOf(axes.x, left, right), y: axisOf(axes.y, bottom, top) };
+}
+
+/**
+ * @param {[low: number, high: number, isLog: boolean]} axis
+ * @param {number} start
+ * @param {number} end
+ * @returns {Axis}
+ */
+function axisOf([low, high, isLog], start, end) {
+  // Halves, because the difference may be infinite.
+  const [from, to] = isLog ? [Math.log10(low) / 2, Math.log10(high) / 2] : [low / 2, high / 2];
+  return {
+    at: (value) => start + (((isLog ? Math.log10(value) : value) / 2 - from) / (to - from)) * (end - start),
+    value(position) {
+      const half = from + ((position - start) / (end - start)) * (to - from);
+      return isLog ? 10 ** (2 * half) : 2 * half;
     },
   };
 }
 
 /**
- * @param {PlotBundle} bundle
- * @returns {PlotBundle} with texts that can be drawn, and not too many points
- */
-function bounded(bundle) {
-  const { title, xlabel, ylabel, categories, series } = bundle;
-  const spots = series.reduce((sum, one) => sum + (one.mark === "scatter" ? one.x.length : 0), 0);
-  const every = Math.ceil(spots / MAX_SPOTS);
-  return {
-    ...bundle,
-    title: cutLabel(title),
-    xlabel: cutLabel(xlabel),
-    ylabel: cutLabel(ylabel),
-    categories: categories?.map(cutLabel) ?? null,
-    series: series.map((one) => {
-      const named = { ...one, label: cutLabel(one.label) };
-      return named.mark === "scatter" && every > 1 ? thinned(named, every) : named;
-    }),
-  };
-}
-
-/**
- * @param {CurveSeries} series
- * @param {number} every
- * @returns {CurveSeries} with one of `every` points
- */
-function thinned(series, every) {
-  const { x, y, c, step } = series;
-  const isKept = (/** @type {unknown} */ _, /** @type {number} */ i) => i % every === 0;
-  return { ...series, x: x.filter(isKept), y: y.filter(isKept), c: c?.filter(isKept), step: step * every };
-}
-
-/**
- * @param {PlotBundle} bundle
- * @returns {import("../charts/chart.js").Spec}
- */
-function specOf(bundle) {
-  const { title, xlabel, ylabel, series } = bundle;
-  const marks = series.map((one, i) => markOf(one, i, bundle));
-  return {
-    ...{ title, xlabel, ylabel, marks },
-    label: describe(bundle),
-    x: axisOver(marks, "x", bundle),
-    y: axisOver(marks, "y", bundle),
-    colours: series.map(coloursOf).find((found) => found !== null) ?? null,
-    notes: [...new Set([...series.flatMap(notesOf), ...marks.flatMap(({ note }) => note || [])])],
-    empty: "No finite values",
-  };
-}
-
-/**
  * @param {Series} series
  * @param {number} i
- * @param {PlotBundle} bundle
- * @returns {Mark}
+ * @param {Drawing} drawing
+ * @param {Placed} place
+ * @returns {Pointed} what the pointer finds of it
  */
-function markOf(series, i, bundle) {
-  const { label } = series;
-  const ink = { look: lookOf(i), colour: CSS.supports("color", series.color ?? "") ? series.color : null };
-  const base = bundle.yscale === "log" ? null : 0;
+function pointed(series, i, { hits }, place) {
+  const colour = CSS.supports("color", series.color ?? "") ? series.color : null;
+  const about = { label: series.label, ink: { look: `series-${i % COLOURS}`, colour } };
   switch (series.mark) {
-    case "scatter": {
-      const colours = coloursOf(series);
-      const radius = Math.sqrt((series.s ?? 24) / Math.PI);
-      return spots({
-        label,
-        ink,
-        points: pointsOf(series, bundle),
-        radius,
-        values: series.c,
-        colours,
-        marker: series.marker,
-      });
-    }
     case "bar":
-      return columns({ label, ink, base, bars: barsOf(series, bundle) });
     case "hist":
-      return columns({
-        label,
-        ink,
-        base,
-        isTight: true,
-        bars: binsOf(series, bundle),
-        isClear: isOneOfMany(series, bundle),
-      });
+      return { ...about, isAlong: true, near: (x) => nearBar(hits[i], x) };
     case "contour":
-      return contours({ ...series, ink, colours: coloursOf(series) });
-    default:
-      return line({
-        ...{ label, base, marker: series.marker, isArea: series.mark === "area", hasLine: series.lineWidth !== 0 },
-        ink: { ...ink, dashes: series.dashes, width: series.lineWidth },
-        points: pointsOf(series, bundle),
-      });
+      return { ...about, isAlong: false, near: nearInGrid(series, place) };
+    default: {
+      const isAlong = series.mark !== "scatter";
+      const isLine = isAlong && series.lineWidth !== 0 && series.mark === "line";
+      return { ...about, isAlong, isLine, near: nearPoint(series, isAlong, place) };
+    }
   }
 }
 
 /**
- * The CSS classes of a series: when the colours run out, lines are dashed, then dotted.
- *
- * @param {number} i
+ * @param {Bar[]} bars
+ * @param {number} x
+ * @returns {Near | null}
  */
-function lookOf(i) {
-  return `series-${i % COLOURS} ${["", "dashed", "dotted"][Math.floor(i / COLOURS) % 3]}`.trim();
+function nearBar(bars, x) {
+  const bar = bars.find(([left, right]) => x >= Math.min(left, right - 1) && x < right);
+  if (!bar) return null;
+  const [, , at, up, head, value] = bar;
+  return { at, up, head: cutLabel(head), text: value.toLocaleString("en", { maximumSignificantDigits: 6 }) };
 }
 
 /**
- * @param {Series} series
- * @returns {import("../charts/colours.js").Colours | null}
+ * @param {CurveSeries} series
+ * @param {boolean} isAlong
+ * @param {Placed} place
+ * @returns {Pointed["near"]}
  */
-function coloursOf(series) {
-  return ("colours" in series && series.colours) || null;
+function nearPoint({ x, y, c, colours }, isAlong, place) {
+  const positions = (/** @type {import("./bundles.js").Values} */ values, /** @type {Axis} */ axis) =>
+    values.map((value) => (value === null ? Number.NaN : axis.at(value)));
+  /** @type {number[][] | null} computed when the pointer comes: an animation is not to wait for it */
+  let places = null;
+  return (at, up) => {
+    places ??= [positions(x, place.x), positions(y, place.y)];
+    const [xs, ys] = places;
+    const index = nearest(xs, ys, at, isAlong ? null : up);
+    if (index < 0) return null;
+    const found = { at: xs[index], up: ys[index], head: short(Number(x[index])), text: short(Number(y[index])) };
+    const value = c?.[index] ?? null;
+    if (value === null || !colours) return found;
+    return { ...found, text: `${found.text}, c ${short(value)}`, ink: { look: "", colour: colourOf(colours, value) } };
+  };
 }
 
 /**
- * @param {CurveSeries | BarSeries} series
- * @param {{ xscale: "linear" | "log", yscale: "linear" | "log" }} scales
- * @returns {(Point | null)[]} null for a gap
+ * @param {ContourSeries} series
+ * @param {Placed} place
+ * @returns {Pointed["near"]}
  */
-function pointsOf({ x, y }, { xscale, yscale }) {
-  const isShown = (/** @type {number | null} */ value, /** @type {string} */ scale) =>
-    value !== null && (scale === "linear" || value > 0);
-  return x.map((each, i) =>
-    isShown(each, xscale) && isShown(y[i], yscale) ? { x: Number(each), y: Number(y[i]) } : null,
-  );
+function nearInGrid({ x, y, z }, place) {
+  const [xs, ys] = [x.map(place.x.at), y.map(place.y.at)];
+  return (at, up) => {
+    const [column, row] = [nearest(xs, xs, at, null), nearest(ys, ys, up, null)];
+    if (row < 0 || column < 0) return null;
+    const value = z[row][column];
+    const text = value === null ? "nan" : short(value);
+    return { at: xs[column], up: ys[row], head: `${short(x[column])}, ${short(y[row])}`, text };
+  };
 }
 
-/**
- * The bars of several series stand side by side.
- *
- * @param {BarSeries} series
- * @param {PlotBundle} bundle
- * @returns {Bar[]}
- */
-function barsOf(series, bundle) {
-  const together = bundle.series.filter(({ mark }) => mark === "bar");
-  const width = series.width / together.length;
-  const begin = together.indexOf(series) * width - series.width / 2;
-  return pointsOf(series, bundle).flatMap((point) => {
-    if (!point) return [];
-    const name = bundle.categories?.[point.x] ?? short(point.x);
-    /** @type {[number, number]} */
-    const hit = [point.x - series.width / 2, point.x + series.width / 2];
-    return [{ from: point.x + begin, to: point.x + begin + width, y: point.y, name, hit }];
-  });
-}
-
-/**
- * @param {HistogramSeries} series
- * @param {PlotBundle} bundle
- * @returns {Bar[]} bars of integers are centred on them
- */
-function binsOf(series, { yscale }) {
-  const { counts, edges, isWhole } = series;
-  const shift = isWhole ? 0.5 : 0;
-  const room = edges[0] === edges[edges.length - 1] ? Math.abs(edges[0]) / 20 || 0.1 : 0; // all values are equal
-  return counts.flatMap((y, i) => {
-    if (yscale === "log" && !y) return [];
-    return [{ from: edges[i] - shift - room, to: edges[i + 1] - shift + room, y, name: interval(series, i) }];
-  });
-}
+// Descriptions ---------------------------------------------------------------------------------------
 
 /**
  * @param {HistogramSeries} series
@@ -216,82 +241,11 @@ function interval({ edges, isWhole }, i) {
 }
 
 /**
- * @param {Mark[]} marks
- * @param {"x" | "y"} which
- * @param {PlotBundle} bundle
- * @returns {(wanted: number) => Axis}
+ * @param {CurveSeries | import("./bundles.js").BarSeries} series
+ * @returns {{ x: number, y: number }[]}
  */
-function axisOver(marks, which, bundle) {
-  const names = which === "x" ? bundle.categories : null;
-  if (names) return (wanted) => namedAxis(names, wanted);
-  const extents = marks.flatMap(({ extent }) => (extent ? [extent] : []));
-  const low = Math.min(...extents.map((extent) => extent[which][0]));
-  const high = Math.max(...extents.map((extent) => extent[which][1]));
-  const isLog = (which === "x" ? bundle.xscale : bundle.yscale) === "log";
-  if (!extents.length) return (wanted) => (isLog ? logAxis(1, 10, wanted) : linearAxis(0, 1, wanted));
-  const hasColumns = bundle.series.some(({ mark }) => mark === "bar" || mark === "hist");
-  if (isLog) {
-    const room = which === "y" ? (high / low) ** 0.04 : 1;
-    return (wanted) => logAxis(hasColumns && which === "y" ? low / 2 : low / room, high * room, wanted);
-  }
-  const isWhole = extents.every((extent) => (which === "x" ? extent.isWhole : extent.isWholeUp));
-  // Leave a margin so that points are not drawn on an edge; lines span the full width.
-  const isTight = marks.some((mark) => mark.isTight);
-  const hasRoom =
-    which === "y"
-      ? !marks.every((mark) => mark.isTight && !hasColumns)
-      : !isTight && marks.some(({ key }) => key !== "line");
-  const room = hasRoom && low < high ? high / 20 - low / 20 : 0;
-  const from = low === 0 && hasBase(marks) ? 0 : Math.max(low - room, -Number.MAX_VALUE);
-  const to = high === 0 && hasBase(marks) ? 0 : Math.min(high + room, Number.MAX_VALUE);
-  const middles = which === "x" ? middlesOf(bundle) : [];
-  const hasWholeMiddles = middles.length > 0 && middles.every(Number.isInteger);
-  const each = middles.map((value) => ({ value, text: short(value) }));
-  const haveTicks = areEven(middles) && new Set(each.map(({ text }) => text)).size === each.length;
-  return (wanted) => {
-    const axis = linearAxis(from, to, wanted, isWhole || hasWholeMiddles);
-    return haveTicks && each.length <= wanted ? { ...axis, ticks: each } : axis;
-  };
-}
-
-/**
- * @param {PlotBundle} bundle
- * @returns {number[]} the values in the middle of the bars, ascending; empty if there are other marks
- */
-function middlesOf({ series }) {
-  const found = series.map((one) => {
-    if (one.mark === "bar") return one.x.filter((x) => x !== null);
-    return one.mark === "hist" && isOfSingles(one) ? one.edges.slice(0, -1) : null;
-  });
-  if (found.includes(null)) return [];
-  return [...new Set(found.flatMap((values) => values ?? []))].sort((a, b) => a - b);
-}
-
-/** @param {HistogramSeries} series whether each bin counts a single integer */
-function isOfSingles({ isWhole, edges }) {
-  return isWhole && edges[1] - edges[0] === 1;
-}
-
-/** @param {number[]} values ascending; whether they have equal distances */
-function areEven(values) {
-  if (!values.length) return false;
-  const step = (values[values.length - 1] - values[0]) / (values.length - 1 || 1);
-  return values.every((value, i) => Math.abs(value - values[0] - i * step) <= 1e-6 * step);
-}
-
-/**
- * Whether a histogram may overlap another one.
- *
- * @param {HistogramSeries} series
- * @param {PlotBundle} bundle
- */
-function isOneOfMany(series, bundle) {
-  return bundle.series.some((other) => other.mark === "hist" && other !== series);
-}
-
-/** @param {Mark[]} marks whether any of them starts at 0 */
-function hasBase(marks) {
-  return marks.some(({ key }) => key === "area");
+function finitePoints({ x, y }) {
+  return x.flatMap((each, i) => (each === null || y[i] === null ? [] : [{ x: each, y: Number(y[i]) }]));
 }
 
 /** @param {Series} series */
@@ -305,6 +259,17 @@ function notesOf(series) {
   const what = series.mark === "hist" || series.mark === "contour" ? "element" : "point";
   if (series.step > 1) notes.push(`Drawn from 1 in ${series.step.toLocaleString("en")} ${what}s.`);
   return notes;
+}
+
+/**
+ * @param {PlotBundle} bundle
+ * @param {SVGSVGElement} picture
+ * @returns {string[]} whether contour lines are drawn at some of the levels only, because there are so many
+ */
+function levelsNote({ series }, picture) {
+  const levels = series.flatMap((one) => (one.mark === "contour" ? one.levels : []));
+  const drawn = picture.querySelectorAll(".level").length;
+  return drawn < levels.length ? [`Lines are drawn at 1 in ${Math.ceil(levels.length / drawn)} levels.`] : [];
 }
 
 /**
@@ -333,11 +298,11 @@ function describeSeries(series, bundle) {
     const levels = series.levels.map(short).join(", ");
     return `${series.label ? `${series.label}: ` : ""}${series.levels.length} levels${levels ? `: ${levels}` : ""}.`;
   }
-  const points = pointsOf(series, { xscale: "linear", yscale: "linear" }).filter((p) => p !== null);
+  const points = finitePoints(series);
   if (!points.length) return `${name}: no finite points.`;
   const low = points.reduce((a, b) => (b.y < a.y ? b : a));
   const high = points.reduce((a, b) => (b.y > a.y ? b : a));
-  const at = (/** @type {Point} */ { x }) => bundle.categories?.[x] ?? short(x);
+  const at = (/** @type {{ x: number }} */ { x }) => bundle.categories?.[x] ?? short(x);
   const what = series.mark === "bar" ? "bars" : "points";
   return `${name}: ${series.size} ${what}, least ${short(low.y)} at ${at(low)}, greatest ${short(high.y)} at ${at(high)}.`;
 }

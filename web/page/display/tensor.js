@@ -7,7 +7,7 @@ import { saveFile } from "../ui/saving.js";
 import { discard } from "./bundles.js";
 import { drawImage } from "./image_figure.js";
 import { pageButton } from "./pager.js";
-import { drawPlot } from "./plot.js";
+import { Plot } from "./plot.js";
 import { saveRow, saversOf } from "./saving.js";
 import { drawTable } from "./table.js";
 
@@ -165,7 +165,7 @@ export class TensorPanel {
     this.place.around(() => {
       this.view.hidden = false;
       this.view.ariaLabel = NAMES[name];
-      this.view.replaceChildren(...drawView(bundle, go));
+      this.view.replaceChildren(...drawView(bundle, go, this.place));
     });
     if (action) refocus(this.view, action);
   }
@@ -174,21 +174,22 @@ export class TensorPanel {
 /**
  * @param {Bundle} bundle
  * @param {(change: Record<string, number>) => void} go moves to another part of the tensor
+ * @param {Place} place
  * @returns {HTMLElement[]}
  */
-function drawView(bundle, go) {
+function drawView(bundle, go, place) {
   switch (bundle.kind) {
     case "table":
       return [...planeChooser(bundle, go), ...drawTable(bundle, go)];
     case "heatmap":
       return [
         ...planeChooser(bundle, go),
-        ...savable(bundle, drawImage({ figure: null, ...bundle }).element, ...meansOf(bundle)),
+        ...savable(bundle, drawImage({ figure: null, ...bundle }, place).element, ...meansOf(bundle)),
       ];
     case "image":
-      return savable(bundle, drawImage({ figure: null, ...bundle }).element);
+      return savable(bundle, drawImage({ figure: null, ...bundle }, place).element);
     case "plot":
-      return savable(bundle, drawPlot(bundle).element);
+      return savable(bundle, new Plot(bundle, place).element);
     default:
       return [h("p", { className: "note" }, "text" in bundle ? String(bundle.text) : "")];
   }

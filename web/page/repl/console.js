@@ -74,7 +74,10 @@ export class Console {
       query: (method, args) => engine.query(method, args),
     });
     this.sayWhatTabDoes();
-    watchColumns(byId("transcript"), (columns) => engine.resize(columns));
+    const transcript = byId("transcript");
+    watchColumns(transcript, (columns) =>
+      engine.resize(columns, { width: transcript.clientWidth, height: this.screen.clientHeight }),
+    );
     this.listen();
     this.addExamples();
     this.addTouchKeys();

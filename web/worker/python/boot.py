@@ -100,6 +100,7 @@ class Console:
             "figures": status.figures,
             "device": status.device,
             "variables": self._variables,
+            "drawing": self._rich.drawings.again,
         }
 
     async def start(self) -> str:
@@ -229,7 +230,7 @@ class Console:
         return (await self._session.react(lambda: ui.run(number))).to_json()
 
     def query(self, method: str, arguments: str) -> str:
-        """Answer a question about the session, between inputs: JSON in and out.
+        """Answer a question about the session, between inputs, or draw: JSON in and out.
 
         Awaits and prints nothing. The answer is "null" if it fails or is unknown.
         """
@@ -243,13 +244,14 @@ class Console:
 
         return variables.listed(self._session.namespace)
 
-    def resize(self, columns: int) -> None:
-        """Set the line width of all later output."""
+    def resize(self, columns: int, width: float, height: float) -> None:
+        """Set the line width of all later output, and the size of the console in CSS pixels."""
         import py_tensor as pt
 
         os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, which argparse uses
         os.environ["TQDM_NCOLS"] = str(columns)  # tqdm does not query the terminal size here
         pt.set_printoptions(linewidth=columns)
+        self._rich.drawings.resize(width, height)
 
     def refuse_packages(self) -> None:
         """Note that the policy of this site blocks a host of packages."""

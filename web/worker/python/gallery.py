@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.display.options import ImageOptions
+from py_tensor.display.pictures import ImageOptions
 
 Example = SimpleNamespace
 

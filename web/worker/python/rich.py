@@ -15,8 +15,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import py_tensor as pt
-from py_tensor.display.pictures import is_colour
 from py_tensor.display.screen import Bundle, Widget, owner, set_screen
+from py_tensor.display.shapes import is_colour
+
+from .drawings import Drawings
 
 KEPT_TENSORS = 50
 """The number of displayed tensors that can still be inspected."""
@@ -146,6 +148,7 @@ class Rich:
         self._can_block = can_block
         self._flush = flush
         self._kept = Kept()
+        self.drawings = Drawings()
         self._new: set[int] = set()  # displays made by the running input
         self._tensor_in: dict[int, int] = {}  # maps a display to the tensor in `_kept` it shows
 
@@ -171,6 +174,7 @@ class Rich:
             bundle = bundle | {"number": kept}
         elif replaced is not None:
             self._kept.drop(replaced)
+        bundle = self.drawings.added(number, bundle)
         pixels = beside if bundle["kind"] == "image" else None
         self._flush()
         self._port.post(number, json.dumps(bundle), pixels, is_update)
@@ -246,7 +250,7 @@ class Rich:
 
     def _answer(self, bundle: Bundle, pixels: Any) -> None:
         """Post the answer to the running command."""
-        self._port.post(0, json.dumps(bundle), pixels, False)
+        self._port.post(0, json.dumps(self.drawings.added(0, bundle)), pixels, False)
 
 
 # -- Objects of other libraries ------------------------------------------------------------------

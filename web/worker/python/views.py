@@ -10,21 +10,22 @@ from math import prod
 from typing import Any
 
 import py_tensor as pt
+from py_tensor.convert.presentation import can_paint
 from py_tensor.convert.printing import format_str
 from py_tensor.display.bins import counted
 from py_tensor.display.charts import max_shown, plot_chart
-from py_tensor.display.options import ImageOptions, PlotOptions
+from py_tensor.display.options import PlotOptions
 from py_tensor.display.pictures import (
     PLAIN,
-    can_paint,
-    is_colour,
+    ImageOptions,
+    figure_facts,
     numbers,
     picture,
     taken,
     thumbnail,
     value_range,
 )
-from py_tensor.display.screen import figure_facts
+from py_tensor.display.shapes import is_colour
 
 ROWS, COLUMNS = 50, 20
 """The size of one page of a table."""
