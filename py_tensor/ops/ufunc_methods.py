@@ -106,7 +106,7 @@ def _every_bit(dtype: DType) -> tuple[int]:
 def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
     return Reduction(
         name,
-        parts=("T",),
+        components=("T",),
         identity=identity,
         element={"*": ("{x}",)},
         combine={
