@@ -75,34 +75,38 @@ def schedule(
     With `constants_differ`, constants that are equal in all iterations of a loop may differ next
     time.
     """
-    rules: Rules = Rules(budget, constants_differ=constants_differ)
-    while True:
-        builder = Builder(program, rules)
-        kernels = builder.build()
-        loops = builder.decisions.rerolled
-        if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
-            rules = replace(rules, rerolls=False)
-            continue
-        if not rules.computes_once and _repeats_much(program.nodes, kernels):
-            rules = replace(rules, computes_once=rules.stores_pieces, stores_pieces=True)
-            continue
-        ordered = in_order(kernels)
-        cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
-        stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
-        wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
-        if not stuck and not wide and not builder.idle:
-            assert len(ordered) == len(kernels)
-            kernels = _without_idle_outputs(ordered, program.outputs)
-            return kernels, builder.decisions, builder.notes | builder.reasons
-        apart = rules.apart | builder.idle.union(*(kernel.writes() for kernel in stuck))
-        spilled = dict(rules.spilled)
-        for kernel in wide:
-            uncounted = builder.uncounted_operands(kernel)
-            spilled |= uncounted
-            apart |= set[int]() if uncounted else kernel.writes()
-        stricter = replace(rules, spilled=spilled, apart=apart)
-        assert stricter != rules, f"a kernel exceeds {budget}"
-        rules = stricter
+    attempt = _attempt(program, Rules(budget, constants_differ=constants_differ))
+    while isinstance(attempt, Rules):
+        attempt = _attempt(program, attempt)
+    return attempt
+
+
+def _attempt(program: Program, rules: Rules) -> tuple[list[Kernel], Decisions, Notes] | Rules:
+    """Return what `schedule` returns, or the rules by which to plan again."""
+    builder = Builder(program, rules)
+    kernels = builder.build()
+    loops = builder.decisions.rerolled
+    if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
+        return replace(rules, rerolls=False)
+    if not rules.computes_once and _repeats_much(program.nodes, kernels):
+        return replace(rules, computes_once=rules.stores_pieces, stores_pieces=True)
+    ordered = in_order(kernels)
+    cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
+    stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
+    wide = [kernel for kernel in kernels if not rules.budget.fits(kernel.draft())]
+    if not stuck and not wide and not builder.idle:
+        assert len(ordered) == len(kernels)
+        kernels = _without_idle_outputs(ordered, program.outputs)
+        return kernels, builder.decisions, builder.notes | builder.reasons
+    apart = rules.apart.union(builder.idle, *(kernel.writes() for kernel in stuck))
+    spilled = dict(rules.spilled)
+    for kernel in wide:
+        uncounted = builder.uncounted_operands(kernel)
+        spilled |= uncounted
+        apart |= set[int]() if uncounted else kernel.writes()
+    stricter = replace(rules, spilled=spilled, apart=apart)
+    assert stricter != rules, f"a kernel exceeds {rules.budget}"
+    return stricter
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:

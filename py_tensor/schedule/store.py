@@ -744,7 +744,7 @@ def _cut_loops(d: Decisions, program: Program) -> None:
     reductions = [slot for slot, node in enumerate(d.order) if d.is_reduction(node)]
     most = MAX_RECOMPUTED_COST
     ends |= {slot for slot in reductions if d.cost(slot, most) > most}
-    can_reroll = rerolls if d.rules.rerolls else lambda node: False
+    can_reroll = rerolls if d.rules.rerolls else _never
     boundaries, rerolled = cuts(program, last_use, d.stored, ends, MAX_BODY, can_reroll)
     d.rerolled.extend(rerolled)
     for loop in d.rerolled:
@@ -762,6 +762,10 @@ def _cut_loops(d: Decisions, program: Program) -> None:
         crosses = last_use[slot] >= 0 and d.segment[last_use[slot]] != d.segment[slot]
         if crosses and d.is_inline(below) and below.meta.nbytes <= d.rules.budget.max_bytes:
             _store(d, d.slots[below], Reason.LOOP)
+
+
+def _never(node: Node) -> bool:
+    return False
 
 
 def _equal_constants(d: Decisions) -> None:
