@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from operator import index as as_index
 from typing import Any
 
@@ -28,7 +30,7 @@ def _overflows(low: Any, high: Any) -> Any:
     return (span != span) | (abs(span) > dtypes.DEFAULT.floating.highest)
 
 
-_ORDERED = Rule("high must not be below low", lambda low, high: high < low)
+_ORDERED = Rule("high must not be below low", operator.gt)
 _SPAN = Rule("high - low must be finite in the default dtype", _overflows, error=OverflowError)
 
 
@@ -288,6 +290,10 @@ def _bounds(op: str, low: Any, high: Any, kind: DType, endpoint: bool) -> tuple[
     return first, stop
 
 
+def _outside(least: int, most: int) -> Callable[[Any], Any]:
+    return lambda v: (v < least) | (v > most)
+
+
 def _between_arrays(
     generator: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
 ) -> Tensor:
@@ -296,10 +302,10 @@ def _between_arrays(
     stop = most + (not endpoint)
     has_large = kind.is_unsigned and not kind.is_packed  # numbers that int32 lacks
     wide = kind if kind.is_wide else dtypes.int64 if has_large else None
-    first = Rule(f"of {kind}", lambda v: (v < least) | (v > most), wide)
-    last = Rule(f"up to {stop}", lambda v: (v < least) | (v > stop), wide)
+    first = Rule(f"of {kind}", _outside(least, most), wide)
+    last = Rule(f"up to {stop}", _outside(least, stop), wide)
     draw, values = draw_of(generator, op, size, ("low", low, first), ("high", high, last))
-    is_empty = Rule("low must be below high", lambda a, b: a > b if endpoint else a >= b)
+    is_empty = Rule("low must be below high", operator.gt if endpoint else operator.ge)
     check_together(op, is_empty, low, high)
     is_wide = any(isinstance(v, Tensor) and v.dtype.is_wide for v in values) or kind.is_wide
     signed = dtypes.int64 if is_wide else dtypes.int32  # first: float bounds may be negative

@@ -113,10 +113,11 @@ def standard_cauchy(draw: Draw, size: Size = None) -> Tensor:
     return 1 / (draw.centered() * math.pi).tan()
 
 
-_ORDERED = Rule(
-    "needs left <= mode <= right and left < right",
-    lambda left, mode, right: (left > mode) | (mode > right) | (left == right),
-)
+def _are_unordered(left: Any, mode: Any, right: Any) -> Any:
+    return (left > mode) | (mode > right) | (left == right)
+
+
+_ORDERED = Rule("needs left <= mode <= right and left < right", _are_unordered)
 
 
 @distribution(_ORDERED, left="a number", mode="a number", right="a number")
@@ -493,8 +494,12 @@ def zipf(draw: Draw, a: Operand, size: Size = None) -> Tensor:
     return draw.by(rejection.zipf_variate, a - 1)
 
 
+def _exceeds(good: Any, bad: Any, sample: Any) -> Any:
+    return sample > good + bad
+
+
 @distribution(
-    Rule("nsample must not be above ngood + nbad", lambda good, bad, sample: sample > good + bad),
+    Rule("nsample must not be above ngood + nbad", _exceeds),
     ngood="an int from 0 to below 1000000000",
     nbad="an int from 0 to below 1000000000",
     nsample="an int from 0 to 2147483647",
