@@ -431,13 +431,12 @@ def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
     """Join nested lists of tensors and numbers into one tensor, without reading them."""
     parts: list[Tensor] = []
     for x in data:
-        kind: type = type(x)
         if _is_nested(x):
             parts.append(_stacked(x, device, op))
         elif isinstance(x, Tensor):
             parts.append(x)
         else:
-            parts.append(Tensor(constant(op, x, _of_type(kind), device)))
+            parts.append(Tensor(constant(op, x, _of_type(x.__class__), device)))
     for x in parts[1:]:
         if x.shape != parts[0].shape:
             raise _ragged(op, f"shape {parts[0].shape}", f"shape {x.shape}")
