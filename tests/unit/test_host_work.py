@@ -157,7 +157,8 @@ def test_planning_takes_time_in_the_length_of_a_pass(
     planning(9)
     few, many = planning(10), planning(200)
     for module in few:
-        if module.startswith(PLANNING) and module != "codegen/lower":
+        # These two give each dispatch its slots.
+        if module.startswith(PLANNING) and module not in ("codegen/lower", "codegen/program"):
             assert many[module] < 2 * few[module] + 2000, module
     assert many.total() < few.total() + 190 * 200
 
