@@ -35,7 +35,7 @@ NO_SIZES = dict.fromkeys(
 POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False)
+@dataclass(eq=False)  # no slots: Python 3.12.3 forgets the one for weak references
 class Promise(Generic[T]):
     """A result that is available once the GPU is done; await it, or block with `wait`.
 
