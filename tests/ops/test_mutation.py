@@ -144,7 +144,7 @@ def test_a_wrong_fold_fails_its_tests(name: str, device: str, rng: np.random.Gen
     op = defined.op
     wrong = dataclasses.replace(
         op,
-        identity=lambda dtype: (9 if dtype.kind != "b" else True,) * len(op.parts),
+        identity=lambda dtype: (9 if dtype.kind != "b" else True,) * len(op.components),
         numpy=lambda np, x, axes: (
             op.numpy(np, x[..., ::-1] if name == "argmax" else x, axes) + (name != "argmax")
         ),
