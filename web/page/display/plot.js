@@ -3,7 +3,7 @@
 import { colourOf } from "../charts/colours.js";
 import { short } from "../charts/numbers.js";
 import { followPointer, nearest } from "../charts/pointer.js";
-import { cutLabel } from "../ui/bounds.js";
+import { cutLabel, MAX_LABEL, moreCharacters } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 import { DrawnByPython } from "./drawn.js";
 import { followDrag } from "./zoom.js";
@@ -40,6 +40,8 @@ export class Plot {
     this.bundle = bundle;
     /** What the drawing in the frame shows, and what was asked for last. */
     this.shown = this.asked = "";
+    /** What is not shown of the title. */
+    this.note = "";
     /** The range of each axis; null: the whole chart. @type {import("./zoom.js").Window | null} */
     this.window = null;
     this.frame = h("div", { className: "plotted-frame" });
@@ -55,6 +57,8 @@ export class Plot {
   redraw(bundle) {
     if (bundle.kind !== "plot") return false;
     this.bundle = bounded(bundle);
+    const hidden = bundle.title.length - MAX_LABEL;
+    this.note = hidden > 0 ? `The title is cut: ${moreCharacters(hidden)}.` : "";
     this.shown = "";
     if (bundle.drawing && !this.window) this.show(bundle.drawing, keyOf(widthIn(bundle.drawing.size[0]), null));
     this.ask();
@@ -80,6 +84,7 @@ export class Plot {
     picture.setAttribute("role", "img");
     picture.setAttribute("aria-label", describe(bundle));
     const notes = new Set([...bundle.series.flatMap(notesOf), ...levelsNote(bundle, picture)]);
+    if (this.note) notes.add(this.note);
     const said = [...notes].map((note) => h("p", { className: "plotted-note" }, note));
     this.element.replaceChildren(this.frame, ...said);
     const place = placeIn(drawing);
