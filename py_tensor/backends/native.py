@@ -31,7 +31,7 @@ TRIAL, TRIAL_WORKGROUPS = -1, 256  # the id of the trial's pipeline and buffer; 
 COUNTED = "dispatches", "flushes", "submits", "compiles", "reads"
 NO_SIZES = dict.fromkeys(
     ("buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"), 0
-)  # of a session that there is not
+)  # if there is no session
 POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 
 

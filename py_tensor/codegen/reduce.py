@@ -322,8 +322,8 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Accumulator
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
     modes = {mode_of(x, dims.space_strides, 4) for x in loads}
-    parts = sum(len(fold.op.components) for fold in folds)
-    return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
+    components = sum(len(fold.op.components) for fold in folds)
+    return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and components <= 3 else 1
 
 
 def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:

@@ -253,9 +253,9 @@ class StageWriter(SplitBody):
         """Return the result of a fold of this stage, from its accumulator's parts."""
         fold = self.folds[number]
         first = sum(len(earlier.op.components) for earlier in self.folds[:number])
-        parts = len(fold.op.components)
+        components = len(fold.op.components)
         return fold.op.result.format(
-            **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(parts)}
+            **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(components)}
         )
 
 

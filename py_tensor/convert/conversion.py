@@ -429,21 +429,21 @@ def _needs_operands(values: Sequence[Any]) -> bool:
 
 def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
     """Join nested lists of tensors and numbers into one tensor, without reading them."""
-    parts: list[Tensor] = []
+    tensors: list[Tensor] = []
     for x in data:
         if _is_nested(x):
-            parts.append(_stacked(x, device, op))
+            tensors.append(_stacked(x, device, op))
         elif isinstance(x, Tensor):
-            parts.append(x)
+            tensors.append(x)
         else:
-            parts.append(Tensor(constant(op, x, _of_type(x.__class__), device)))
-    for x in parts[1:]:
-        if x.shape != parts[0].shape:
-            raise _ragged(op, f"shape {parts[0].shape}", f"shape {x.shape}")
-    if len({(x.dtype, x.device) for x in parts}) == 1:
-        return stack(parts)
-    dtype = common_dtype(op, coerce(op, parts))
-    return stack([converted(x, dtype) for x in parts])
+            tensors.append(Tensor(constant(op, x, _of_type(x.__class__), device)))
+    for x in tensors[1:]:
+        if x.shape != tensors[0].shape:
+            raise _ragged(op, f"shape {tensors[0].shape}", f"shape {x.shape}")
+    if len({(x.dtype, x.device) for x in tensors}) == 1:
+        return stack(tensors)
+    dtype = common_dtype(op, coerce(op, tensors))
+    return stack([converted(x, dtype) for x in tensors])
 
 
 def _shape_of(data: Any) -> Shape:

@@ -337,8 +337,8 @@ def _legend(marks: Sequence[Mark], top: float, width: float) -> tuple[list[str],
         if left and left + room > width:
             left, top = 0.0, top + LINE
         words = _text("tick", KEY, 13, text, "start")
-        place = f'transform="translate({left:.1f} {top})"'
-        entries.append(f'<g class="key" {place}>{_sign(mark)}{words}</g>')
+        moved = f'transform="translate({left:.1f} {top})"'
+        entries.append(f'<g class="key" {moved}>{_sign(mark)}{words}</g>')
         left += room + 18
     if not entries:
         return [], top
@@ -427,8 +427,8 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
     ticks = _bar_ticks(bar, bottom - top)
     middle = (top + bottom) / 2
     values = [value for value, _ in ticks]
-    places = Axis(low, high, ()).positions(values, bottom, top) if low < high else [middle]
-    for y, (_, text) in zip(places, ticks, strict=False):
+    heights = Axis(low, high, ()).positions(values, bottom, top) if low < high else [middle]
+    for y, (_, text) in zip(heights, ticks, strict=False):
         parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
         parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
     return [f'<g class="colour-bar">{"".join(parts)}</g>']

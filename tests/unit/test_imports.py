@@ -121,13 +121,13 @@ def test_what_counts_as_an_import(source: str, expected: list[str]) -> None:
 
 def private_names(importer: str, source: str) -> Iterator[str]:
     """Yield what a module imports of the package that is not in an `__all__`."""
-    own = importer.partition(".")[0]
+    folder = importer.partition(".")[0]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name.startswith(f"{PACKAGE}."))
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{PACKAGE}."):
             module = str(node.module)
-            if module.split(".")[1] not in (own, "display"):
+            if module.split(".")[1] not in (folder, "display"):
                 public = getattr(import_module(module), "__all__", ())
                 yield from (f"{module}.{a.name}" for a in node.names if a.name not in public)
 

@@ -40,25 +40,25 @@ export function followPointer(picture, series, area, xlabel = "") {
     const [x, y] = positionIn(picture, event);
     clear();
     if (x < area.left - REACH || x > area.right + REACH || y < area.top - REACH || y > area.bottom + REACH) return;
-    const found = pointedAt(series, x, y);
-    if (!found.length) return;
-    if (found.some(({ one }) => one.isLine)) {
-      const at = fixed(found[0].near.at);
+    const pointed = pointedAt(series, x, y);
+    if (!pointed.length) return;
+    if (pointed.some(({ one }) => one.isLine)) {
+      const at = fixed(pointed[0].near.at);
       layer.append(svg("line", { class: "guide", x1: at, x2: at, y1: area.top, y2: area.bottom }));
     }
-    for (const { one, near } of found) {
+    for (const { one, near } of pointed) {
       if (near.at < area.left - 1 || near.at > area.right + 1 || near.up < area.top - 1 || near.up > area.bottom + 1) {
         continue; // it is not in the part that is shown
       }
       const ring = svg("circle", { class: "ring", cx: fixed(near.at), cy: fixed(near.up), r: 4 });
       layer.append(inked(ring, near.ink ?? one.ink));
     }
-    const head = `${xlabel ? `${xlabel} ` : ""}${found[0].near.head}`;
-    const rows = found.map(({ one, near }) => ({
+    const head = `${xlabel ? `${xlabel} ` : ""}${pointed[0].near.head}`;
+    const rows = pointed.map(({ one, near }) => ({
       ink: near.ink ?? one.ink,
       text: one.label ? `${one.label}  ${near.text}` : near.text,
     }));
-    layer.append(tipAt(found[0].near.at, Math.min(...found.map(({ near }) => near.up)), [head], rows, area));
+    layer.append(tipAt(pointed[0].near.at, Math.min(...pointed.map(({ near }) => near.up)), [head], rows, area));
   };
   picture.addEventListener("pointermove", follow);
   picture.addEventListener("pointerdown", follow);

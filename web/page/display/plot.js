@@ -205,16 +205,16 @@ function nearPoint({ x, y, c, colours }, isAlong, place) {
   const positions = (/** @type {import("./bundles.js").Values} */ values, /** @type {Axis} */ axis) =>
     values.map((value) => (value === null ? Number.NaN : axis.at(value)));
   /** @type {number[][] | null} computed when the pointer comes: an animation is not to wait for it */
-  let places = null;
+  let pixels = null;
   return (at, up) => {
-    places ??= [positions(x, place.x), positions(y, place.y)];
-    const [xs, ys] = places;
+    pixels ??= [positions(x, place.x), positions(y, place.y)];
+    const [xs, ys] = pixels;
     const index = nearest(xs, ys, at, isAlong ? null : up);
     if (index < 0) return null;
-    const found = { at: xs[index], up: ys[index], head: short(Number(x[index])), text: short(Number(y[index])) };
+    const near = { at: xs[index], up: ys[index], head: short(Number(x[index])), text: short(Number(y[index])) };
     const value = c?.[index] ?? null;
-    if (value === null || !colours) return found;
-    return { ...found, text: `${found.text}, c ${short(value)}`, ink: { look: "", colour: colourOf(colours, value) } };
+    if (value === null || !colours) return near;
+    return { ...near, text: `${near.text}, c ${short(value)}`, ink: { look: "", colour: colourOf(colours, value) } };
   };
 }
 
