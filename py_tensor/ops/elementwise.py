@@ -29,7 +29,7 @@ from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import Unary, binary, binary_of, comparison, unary, with_options
+from py_tensor.ops.define import Unary, binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -336,7 +336,7 @@ subtract = binary(
     operator="sub",
     doc="Elementwise difference; integers wrap around.",
 )
-multiply = binary_of(
+multiply = function_of(
     MUL,
     operator="mul",
     doc="Elementwise product; for bools, whether both are true.",
@@ -391,7 +391,7 @@ POWER = Elementwise(
     vjp=_grad_power,
     cost=40,
 )
-_power = binary_of(POWER, doc="`power`, without its checks.")
+_power = function_of(POWER, doc="`power`, without its checks.")
 maximum = binary(
     "maximum",
     ANY,

@@ -11,8 +11,9 @@ from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
+from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DeviceError
-from py_tensor.base.shapes import broadcast, size_of
+from py_tensor.base.shapes import broadcast
 from py_tensor.ir.bind import (
     EMPTY,
     Maker,
@@ -100,21 +101,25 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     coerced = coerce(op.name, operands, len(op.leading))
     if not all(isinstance(x, Tensor | Scalar) for x in operands):
         return apply(op, coerced)  # there may be a recipe
-    shape = broadcast(op.name, *(x.shape for x in coerced if isinstance(x, Tensor)))
-    rest = coerced[len(op.leading) :]
-    dtype = op.accepts.check(op.name, common_dtype(op.name, rest))
-    for x in rest:
-        if not isinstance(x, Tensor):
-            dtypes.check_range(op.name, x, dtype)
-    device = device_of(coerced)
-    device.check(op.name, meta_of((), dtype, device))
-    if not size_of(shape):
-        return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
-    kinds = [*op.leading, *([dtype] * len(rest))]
-    nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(coerced, kinds, strict=True))
-    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
-        nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
-    return Tensor(bind(op, nodes))
+    return Tensor(bind(op, lifted(op.name, op.accepts, coerced, op.leading)))
+
+
+def lifted(
+    op: str,
+    accepts: Accepts,
+    operands: Sequence[Tensor | Scalar],
+    leading: tuple[DType, ...] = (),
+) -> tuple[Node, ...]:
+    """Return the inputs of an elementwise op: operands in one shape and dtype; constants are 0-d.
+
+    The first ones are in the dtypes `leading`. At least one operand is a tensor, see `coerce`.
+    """
+    shape = broadcast(op, *(x.shape for x in operands if isinstance(x, Tensor)))
+    rest = operands[len(leading) :]
+    dtype, device = accepts.check(op, common_dtype(op, rest)), device_of(operands)
+    device.check(op, meta_of((), dtype, device))
+    wanted = *leading, *([dtype] * len(rest))
+    return tuple(lift(op, x, shape, d, device) for x, d in zip(operands, wanted, strict=True))
 
 
 # The conversion of a Python number beside tensors: the accepted ints, and how its node is made.

@@ -11,7 +11,7 @@ from py_tensor.ir.arrays import of_floats
 from py_tensor.ir.node import FLAT
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import EXACT, composed, register, unary, unary_of
+from py_tensor.ops.define import EXACT, composed, function_of, register, unary
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.ops.operands import Operand, goes_first, takes
 from py_tensor.ops.out import Out, stored
@@ -40,7 +40,7 @@ ROUND = Elementwise(
     accepts=ANY,
     vjp=FLAT,
 )
-_to_integers = unary_of(ROUND, doc="Round each element to the nearest integer, ties to even.")
+_to_integers = function_of(ROUND, doc="Round each element to the nearest integer, ties to even.")
 
 
 def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
