@@ -12,6 +12,7 @@ import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MethodType
 from typing import Any, NamedTuple, cast
 
 from py_tensor.base import dtypes
@@ -97,7 +98,8 @@ class Loop(NamedTuple):
 LOOPS: dict[str, Loop] = {}
 """The loops of elementwise functions whose operands have one dtype, by name."""
 UFUNCS: list[Any] = []
-"""Elementwise functions whose methods are not installed yet; `ufuncs` installs them."""
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
+"""The methods of elementwise functions; `ufuncs`, which needs reductions, defines them."""
 
 
 def count_operands(
@@ -112,12 +114,13 @@ def count_operands(
         function.types = loop.types(nin, nout)
         function.ntypes = len(function.types)
     UFUNCS.append(function)
-    for complete in ON_UFUNC:
-        complete()
+    give_methods(function)
 
 
-ON_UFUNC: list[Callable[[], None]] = []
-"""Callbacks for new entries of `UFUNCS`."""
+def give_methods(function: Any) -> None:
+    """Give an elementwise function its methods, such as `reduce`, as far as they are defined."""
+    for name, method in UFUNC_METHODS.items():
+        setattr(function, name, MethodType(method, function))
 
 
 def with_options(
