@@ -73,10 +73,7 @@ def _maker(name: str) -> Movement:
     return replace(EXPAND, name=name)
 
 
-FULL, ZEROS, ONES, EMPTY = map(_maker, ("full", "zeros", "ones", "empty"))
-FULL_LIKE, ZEROS_LIKE, ONES_LIKE, EMPTY_LIKE = map(
-    _maker, ("full_like", "zeros_like", "ones_like", "empty_like")
-)
+FULL, FULL_LIKE, EMPTY_LIKE = map(_maker, ("full", "full_like", "empty_like"))
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
@@ -126,19 +123,25 @@ def full(
         If the value is not a number or an array.
     """
     check_order("full", order, "CF")
+    return _full(FULL, shape, fill_value, dtype, order, device)
+
+
+def _full(
+    op: Movement, shape: object, fill_value: Operand, dtype: object, order: str, device: Any
+) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
     if is_array_like(fill_value):
         on_device = None if device is None else parse(device)
-        made = expand(tensor_of(fill_value, "full", dtype=target, device=on_device), shape).copy()
-        return laid_out(made, order)
-    value = number_of("full", "fill_value", fill_value, target)
-    target = target or own_dtype("full", fill_value)
-    return laid_out(_filled(FULL, shape, value, target, device), order)
+        value = tensor_of(fill_value, op.name, dtype=target, device=on_device)
+        return laid_out(expand(value, shape).copy(), order)
+    number = number_of(op.name, "fill_value", fill_value, target)
+    target = target or own_dtype(op.name, fill_value)
+    return laid_out(_filled(op, shape, number, target, device), order)
 
 
-def _constant(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+def _constant(name: str, value: int, doc: str) -> Callable[..., Tensor]:
     """Return the public function that creates a tensor of one value."""
-    name = op.name
+    op = _maker(name)
 
     def function(
         shape: int | Shape,
@@ -158,10 +161,10 @@ def _constant(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
     return function
 
 
-zeros = _constant(ZEROS, 0, "Return a tensor of zeros, float32 by default.")
-ones = _constant(ONES, 1, "Return a tensor of ones, float32 by default.")
+zeros = _constant("zeros", 0, "Return a tensor of zeros, float32 by default.")
+ones = _constant("ones", 1, "Return a tensor of ones, float32 by default.")
 empty = _constant(
-    EMPTY,
+    "empty",
     0,
     "Return a tensor of zeros, which take no memory until stored; NumPy's is uninitialized.",
 )
@@ -169,17 +172,18 @@ empty = _constant(
 
 def _like(
     op: Movement,
-    x: Operand,
-    value: Scalar,
+    a: Operand,
+    fill_value: Operand,
     dtype: object,
+    order: str,
     shape: int | Shape | None,
     device: Any,
-    order: str,
 ) -> Tensor:
-    x = tensor_of(x, op.name)
-    target = x.dtype if dtype is None else dtypes.parse(dtype)
-    made = _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
-    return laid_out(made, order)
+    """Implement `full_like` and the others: the defaults are those of the tensor `a`."""
+    check_order(op.name, order)
+    a = tensor_of(a, op.name)
+    sizes, target = a.shape if shape is None else shape, a.dtype if dtype is None else dtype
+    return _full(op, sizes, fill_value, target, order, device or a.device)
 
 
 def full_like(
@@ -193,19 +197,12 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
-    check_order("full_like", order)
-    a = tensor_of(a, "full_like")
-    target = a.dtype if dtype is None else dtypes.parse(dtype)
-    if is_array_like(fill_value):
-        sizes = a.shape if shape is None else shape
-        return laid_out(full(sizes, fill_value, target, device=device or a.device), order)
-    value = number_of("full_like", "fill_value", fill_value, target)
-    return _like(FULL_LIKE, a, value, target, shape, device, order)
+    return _like(FULL_LIKE, a, fill_value, dtype, order, shape, device)
 
 
-def _constant_like(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
     """Return the public function that creates a tensor of one value, like another tensor."""
-    name = op.name
+    op = _maker(name)
 
     def function(
         a: Operand,
@@ -216,16 +213,15 @@ def _constant_like(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
         *,
         device: Any = None,
     ) -> Tensor:
-        check_order(name, order)
-        return _like(op, a, value, dtype, shape, device, order)
+        return _like(op, a, value, dtype, order, shape, device)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
 
 
 _DEFAULTS = "with the shape, dtype and device of `a` as defaults."
-zeros_like = _constant_like(ZEROS_LIKE, 0, f"Return zeros, {_DEFAULTS}")
-ones_like = _constant_like(ONES_LIKE, 1, f"Return ones, {_DEFAULTS}")
+zeros_like = _constant_like("zeros_like", 0, f"Return zeros, {_DEFAULTS}")
+ones_like = _constant_like("ones_like", 1, f"Return ones, {_DEFAULTS}")
 
 
 def empty_like(
@@ -239,8 +235,7 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
-    check_order("empty_like", order)
-    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
+    return _like(EMPTY_LIKE, prototype, 0, dtype, order, shape, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -453,12 +448,8 @@ def linspace(
         )
         made = converted(apply(COMPLEX, (real, imag)), target)
         return (made, complex(step, turn)) if retstep else made
-    num = whole_number("linspace", "num", num)
-    if num < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {num}")
-    on_device = parse(device)
-    target = _parsed(dtype)
-    gaps = num - 1 if endpoint else num
+    num, gaps = _counts(num, endpoint)
+    on_device, target = parse(device), _parsed(dtype)
     low, high = float(start), float(stop)
     step = (high - low) / max(gaps, 1)
     end = high if endpoint and num > 1 else None
@@ -473,6 +464,14 @@ def linspace(
         values = arange(num, dtype=wide, device=on_device) * distance // max(gaps, 1) + int(start)
     spaced = _named(LINSPACE, converted(values, target))
     return (spaced, step if gaps > 0 else math.nan) if retstep else spaced
+
+
+def _counts(num: object, endpoint: bool) -> tuple[int, int]:
+    """Return the numbers of points and of intervals of `linspace`."""
+    count = whole_number("linspace", "num", num)
+    if count < 0:
+        raise ValueError(f"linspace: num must be at least 0, not {count}")
+    return count, count - 1 if endpoint else count
 
 
 def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
@@ -514,15 +513,11 @@ def _between(
     target = low.dtype if dtype is None else dtypes.parse(dtype)
     if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
-    count = whole_number("linspace", "num", num)
-    if count < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {num}")
-    gaps = count - 1 if endpoint else count
+    count, gaps = _counts(num, endpoint)
     distance = high - low
     step = distance / builtins.max(gaps, 1)
     rank = step.ndim
-    counted = arange(count, device=step.device)
-    counted = counted.reshape(count, *(1,) * rank)
+    counted = arange(count, device=step.device).reshape(count, *(1,) * rank)
     is_single = step.dtype.is_floating and not step.dtype.has_64_bits
     bits = _bits_of_ends(start, stop, low, high) if is_single else None
     if target.is_integer and all(not v.dtype.is_inexact for v in ends):
@@ -537,8 +532,7 @@ def _between(
     else:
         numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
-        is_zero = equal(step, 0)
-        has_zero_step = is_zero.any() if rank else is_zero
+        has_zero_step = equal(step, 0).any()
         intervals = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
         shares = numbers * (1 / intervals) if step.dtype.is_complex else numbers / intervals

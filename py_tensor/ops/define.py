@@ -148,6 +148,29 @@ def with_options(
         operand.
     """
     gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
+    function = _taking_options(name, record, accepts, gives, (nin, nout), is_uniform)
+    function.__name__ = function.__qualname__ = name
+    loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
+    count_operands(function, nin, nout, loop)
+    function.__doc__ = inspect.cleandoc(doc or "")
+    if ulp is not None:
+        said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
+        function.__doc__ += f"\n\n{said} in float32."
+    method_name = {} if operator is None else {"operator": f"__{operator}__"}
+    register(function, op, method=method, ulp=ulp, **method_name)
+    return function
+
+
+def _taking_options(
+    name: str,
+    record: Callable[..., Any],
+    accepts: Accepts,
+    gives: DType | Callable[[DType], DType] | None,
+    counts: tuple[int, int],
+    is_uniform: bool,
+) -> Any:
+    """Return the function for `with_options`; `counts` are the numbers of operands and results."""
+    nin, nout = counts
     count = nin if is_uniform else 1  # the operands that `dtype` is for
 
     def all_options(
@@ -180,18 +203,11 @@ def with_options(
             return all_options(*operands, **options)
         return record(*operands)
 
-    function.__signature__ = _signature(all_options, nin, nout)  # pyright: ignore[reportFunctionMemberAccess]
-    for named in (function, all_options):
-        named.__name__ = named.__qualname__ = name
-    loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
-    count_operands(function, nin, nout, loop)
-    function.__doc__ = inspect.cleandoc(doc or "")
-    if ulp is not None:
-        said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
-        function.__doc__ += f"\n\n{said} in float32."
-    method_name = {} if operator is None else {"operator": f"__{operator}__"}
-    register(function, op, method=method, ulp=ulp, **method_name)
-    return function
+    all_options.__qualname__ = name
+    public: Any = function
+    public.__signature__ = _signature(all_options, nin, nout)
+    public.__annotations__["return"] = public.__signature__.return_annotation
+    return public
 
 
 _signatures: dict[tuple[int, int], inspect.Signature] = {}
