@@ -27,8 +27,6 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.numpy.scalar_types": "False_ ScalarType True_ bytes_ character clongdouble common_type complexfloating datetime64 flexible floating generic inexact integer issubdtype little_endian longdouble min_scalar_type mintypecode number object_ sctypeDict signedinteger str_ timedelta64 typecodes typename unsignedinteger void",
     "py_tensor.numpy.setops": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "py_tensor.numpy.statistics": "average corrcoef cov",
-    "py_tensor.ops.float_parts": "frexp isneginf isposinf ldexp modf spacing",
-    "py_tensor.ops.integers": "bitwise_count gcd lcm",
     "py_tensor.ops.kernel": "kernel",
     "py_tensor.ops.packing": "packbits unpackbits",
     "py_tensor.ops.products": "convolve correlate cross einsum einsum_path inner kron matvec tensordot vdot vecdot vecmat",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from py_tensor.base import dtypes
@@ -60,28 +61,25 @@ __all__ = [
 
 # -- One operand, floating point ----------------------------------------------------------------
 
-exp = unary(
+elementary = partial(unary, accepts=FLOATING, ulp=4)
+"""Defines a function of floats and complex numbers, which is not correctly rounded."""
+
+exp = elementary(
     "exp",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * y,),
     cost=12,
-    ulp=4,
     doc="Exponential of each element.",
 )
-log = unary(
+log = elementary(
     "log",
-    FLOATING,
     vjp=lambda g, y, x, _: (g / x,),
     cost=12,
-    ulp=4,
     doc="Natural logarithm of each element; -inf at 0, NaN for negative numbers.",
 )
-sqrt = unary(
+sqrt = elementary(
     "sqrt",
-    FLOATING,
     vjp=lambda g, y, x, _: (g / (2 * y),),
     cost=4,
-    ulp=4,
     doc="Square root of each element; NaN for negative numbers.",
 )
 
@@ -98,37 +96,29 @@ def root_of_squares(squares: Tensor) -> Tensor:
     return apply(_ROOT, (squares,))
 
 
-sin: Unary = unary(  # annotated, because its derivative refers to it
+sin: Unary = elementary(  # annotated, because its derivative refers to it
     "sin",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * cos(x),),
     cost=30,
-    ulp=4,
     doc="Sine of each element, in radians; accurate over the whole range.",
 )
-cos: Unary = unary(
+cos: Unary = elementary(
     "cos",
-    FLOATING,
     vjp=lambda g, y, x, _: (-(g * sin(x)),),
     cost=30,
-    ulp=4,
     doc="Cosine of each element, in radians; accurate over the whole range.",
 )
-tan = unary(
+tan = elementary(
     "tan",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * (1 + y * y),),
     cost=34,
-    ulp=4,
     doc="Tangent of each element, in radians.",
 )
-tanh = unary(
+tanh = elementary(
     "tanh",
-    FLOATING,
     numpy=lambda np, x: _tanh(np, x),
     vjp=lambda g, y, x, _: (g * (1 - y * y),),
     cost=16,
-    ulp=4,
     doc="Hyperbolic tangent of each element.",
 )
 sigmoid = unary(
@@ -263,46 +253,35 @@ relu = unary(
     vjp=lambda g, y, x, _: (where(y > 0, g, 0),),
     doc="Rectified linear unit: each element, or 0 if it is negative; NaN stays NaN.",
 )
-floor = unary(
-    "floor",
-    REAL,
-    {"f32": "floor_f32({0})", "*": "{0}"},
-    of_floats("floor"),
-    vjp=FLAT,
-    doc="Largest integer not greater than each element, in the same dtype.",
-)
-ceil = unary(
-    "ceil",
-    REAL,
-    {"f32": "ceil_f32({0})", "*": "{0}"},
-    of_floats("ceil"),
-    vjp=FLAT,
-    doc="Smallest integer not less than each element, in the same dtype.",
-)
+
+
+def to_integers(name: str, doc: str) -> Unary:
+    """Define a function that rounds floats to integers, as NumPy's of the same name."""
+    wgsl = {"f32": f"{name}_f32({{0}})", "*": "{0}"}
+    return unary(name, REAL, wgsl, of_floats(name), vjp=FLAT, doc=doc)
+
+
+floor = to_integers("floor", "Largest integer not greater than each element, in the same dtype.")
+ceil = to_integers("ceil", "Smallest integer not less than each element, in the same dtype.")
 # -- One operand, true or false -----------------------------------------------------------------
 
-isnan = unary(
+predicate = partial(unary, vjp=NOT_DIFFERENTIABLE, result=dtypes.bool_)
+isnan = predicate(
     "isnan",
     ANY,
     {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
     doc="Whether each element is NaN.",
 )
-isinf = unary(
+isinf = predicate(
     "isinf",
     ANY,
     {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
     doc="Whether each element is infinite.",
 )
-isfinite = unary(
+isfinite = predicate(
     "isfinite",
     ANY,
     {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
     doc="Whether each element is neither NaN nor infinite.",
 )
 logical_not = unary(
@@ -554,73 +533,47 @@ not_equal = comparison(
     },
     doc="Whether the elements are not equal.",
 )
-less = comparison(
-    "less",
-    "lt",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "lt_f32({0}, {1})",
-        "64": "less_{t}({0}, {1})",
-        "complex64": "less_{t}({0}, {1})",
-        "*": "{0} < {1}",
-    },
-    doc="Whether ``x1 < x2``.",
+
+
+def _is_less(x: str, y: str, symbol: str) -> dict[str, str]:
+    """Return the WGSL of ``x < y``; `symbol` is its operator, for the operands in their order."""
+    pairs = f"less_{{t}}({x}, {y})"
+    return {
+        "f32": f"lt_f32({x}, {y})", "64": pairs, "complex64": pairs, "*": f"{{0}} {symbol} {{1}}"
+    }  # fmt: skip
+
+
+def _is_at_most(x: str, y: str, symbol: str) -> dict[str, str]:
+    """Return the WGSL of ``x <= y``, like `_is_less`."""
+    return {
+        "f32": f"le_f32({x}, {y})", "64": f"!less_{{t}}({y}, {x})",
+        "complex64": f"less_equal_{{t}}({x}, {y})", "*": f"{{0}} {symbol} {{1}}",
+    }  # fmt: skip
+
+
+_order = partial(comparison, accepts=INTEGRAL_AS_INT)
+less = _order("less", "lt", wgsl=_is_less("{0}", "{1}", "<"), doc="Whether ``x1 < x2``.")
+less_equal = _order(
+    "less_equal", "le", wgsl=_is_at_most("{0}", "{1}", "<="), doc="Whether ``x1 <= x2``."
 )
-less_equal = comparison(
-    "less_equal",
-    "le",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "le_f32({0}, {1})",
-        "64": "!less_{t}({1}, {0})",
-        "complex64": "less_equal_{t}({0}, {1})",
-        "*": "{0} <= {1}",
-    },
-    doc="Whether ``x1 <= x2``.",
+greater = _order("greater", "gt", wgsl=_is_less("{1}", "{0}", ">"), doc="Whether ``x1 > x2``.")
+greater_equal = _order(
+    "greater_equal", "ge", wgsl=_is_at_most("{1}", "{0}", ">="), doc="Whether ``x1 >= x2``."
 )
-greater = comparison(
-    "greater",
-    "gt",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "lt_f32({1}, {0})",
-        "64": "less_{t}({1}, {0})",
-        "complex64": "less_{t}({1}, {0})",
-        "*": "{0} > {1}",
-    },
-    doc="Whether ``x1 > x2``.",
-)
-greater_equal = comparison(
-    "greater_equal",
-    "ge",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "le_f32({1}, {0})",
-        "64": "!less_{t}({0}, {1})",
-        "complex64": "less_equal_{t}({1}, {0})",
-        "*": "{0} >= {1}",
-    },
-    doc="Whether ``x1 >= x2``.",
-)
-logical_and = binary(
+_logical = partial(binary, accepts=LOGICAL, vjp=NOT_DIFFERENTIABLE)
+logical_and = _logical(
     "logical_and",
-    LOGICAL,
-    "{0} & {1}",
-    vjp=NOT_DIFFERENTIABLE,
+    wgsl="{0} & {1}",
     doc="Whether both elements are nonzero.",
 )
-logical_or = binary(
+logical_or = _logical(
     "logical_or",
-    LOGICAL,
-    "{0} | {1}",
-    vjp=NOT_DIFFERENTIABLE,
+    wgsl="{0} | {1}",
     doc="Whether either element is nonzero.",
 )
-logical_xor = binary(
+logical_xor = _logical(
     "logical_xor",
-    LOGICAL,
-    "{0} != {1}",
-    vjp=NOT_DIFFERENTIABLE,
+    wgsl="{0} != {1}",
     doc="Whether exactly one element is nonzero.",
 )
 

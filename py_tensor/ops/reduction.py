@@ -16,6 +16,7 @@ from py_tensor.ir.bind import Recipes, Step, follow, steps
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Meta
 from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.primitives import CAST, RESHAPE, SUM
+from py_tensor.ops.arithmetic import round
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
@@ -38,7 +39,6 @@ from py_tensor.ops.movement import converted, flip, pad_constant, permute, resha
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.rounding import round
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [

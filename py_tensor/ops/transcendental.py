@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.base.dtypes import FLOATING, REAL_FLOATING
+from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.ops.define import Unary, unary
-from py_tensor.ops.elementwise import exp, sqrt, square
+from py_tensor.ops.elementwise import elementary, exp, sqrt, square
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh",
@@ -17,116 +17,85 @@ __all__ = [
 
 LN2, LN10 = math.log(2), math.log(10)
 
-exp2 = unary(
+exp2 = elementary(
     "exp2",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * y * LN2,),
     cost=12,
-    ulp=4,
     doc="``2**x`` of each element; exact for integers.",
 )
-expm1 = unary(
+expm1 = elementary(
     "expm1",
-    FLOATING,
     numpy=lambda np, x: _expm1_complex(np, x) if np.iscomplexobj(x) else np.expm1(x),
     vjp=lambda g, y, x, _: (g * (y + 1),),
     cost=16,
-    ulp=4,
     doc="``exp(x) - 1`` of each element, accurate near 0.",
 )
-log2 = unary(
+log2 = elementary(
     "log2",
-    FLOATING,
     vjp=lambda g, y, x, _: (g / (x * LN2),),
     cost=40,
-    ulp=4,
     doc="Base-2 logarithm of each element, exact for powers of 2; -inf at 0, NaN below 0.",
 )
-log10 = unary(
+log10 = elementary(
     "log10",
-    FLOATING,
     vjp=lambda g, y, x, _: (g / (x * LN10),),
     cost=40,
-    ulp=4,
     doc="Base-10 logarithm of each element, exact for powers of 10; -inf at 0, NaN below 0.",
 )
-log1p = unary(
+log1p = elementary(
     "log1p",
-    FLOATING,
     numpy=lambda np, x: _log1p_complex(np, x) if np.iscomplexobj(x) else np.log1p(x),
     vjp=lambda g, y, x, _: (g / (1 + x),),
     cost=16,
-    ulp=4,
     doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below -1.",
 )
-sinh: Unary = unary(  # annotated, because its derivative refers to it
+sinh: Unary = elementary(  # annotated, because its derivative refers to it
     "sinh",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * cosh(x),),
     cost=20,
-    ulp=4,
     doc="Hyperbolic sine of each element.",
 )
-cosh: Unary = unary(
+cosh: Unary = elementary(
     "cosh",
-    FLOATING,
     vjp=lambda g, y, x, _: (g * sinh(x),),
     cost=16,
-    ulp=4,
     doc="Hyperbolic cosine of each element.",
 )
-asin = unary(
+asin = elementary(
     "asin",
-    FLOATING,
-    numpy=lambda np, x: np.arcsin(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),),
     cost=24,
-    ulp=4,
     doc="Arc sine of each element, in radians; NaN outside [-1, 1].",
 )
-acos = unary(
+acos = elementary(
     "acos",
-    FLOATING,
-    numpy=lambda np, x: np.arccos(x),
     vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),),
     cost=24,
-    ulp=4,
     doc="Arc cosine of each element, in radians; NaN outside [-1, 1].",
 )
-atan = unary(
+atan = elementary(
     "atan",
-    FLOATING,
-    numpy=lambda np, x: np.arctan(x),
     vjp=lambda g, y, x, _: (g / (1 + square(x)),),
     cost=16,
-    ulp=4,
     doc="Arc tangent of each element, in radians.",
 )
-asinh = unary(
+asinh = elementary(
     "asinh",
-    FLOATING,
-    numpy=lambda np, x: np.arcsinh(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),),
     cost=30,
-    ulp=4,
     doc="Inverse hyperbolic sine of each element.",
 )
-acosh = unary(
+acosh = elementary(
     "acosh",
-    FLOATING,
     numpy=lambda np, x: np.arccosh(x) if np.iscomplexobj(x) else _acosh(np, x),
     vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
-    ulp=4,
     doc="Inverse hyperbolic cosine of each element; NaN for real numbers below 1.",
 )
-atanh = unary(
+atanh = elementary(
     "atanh",
-    FLOATING,
-    numpy=lambda np, x: np.arctanh(x),
     vjp=lambda g, y, x, _: (g / (1 - square(x)),),
     cost=24,
-    ulp=4,
     doc="Inverse hyperbolic tangent of each element; NaN for real numbers outside [-1, 1].",
 )
 cbrt = unary(
