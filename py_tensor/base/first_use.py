@@ -28,7 +28,6 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.numpy.setops": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "py_tensor.numpy.statistics": "average corrcoef cov",
     "py_tensor.ops.kernel": "kernel",
-    "py_tensor.ops.packing": "packbits unpackbits",
     "py_tensor.ops.products": "convolve correlate cross einsum einsum_path inner kron matvec tensordot vdot vecdot vecmat",
     "py_tensor.ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
     "py_tensor.ops.sliding": "as_strided sliding_window_view",

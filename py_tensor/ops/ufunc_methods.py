@@ -49,8 +49,19 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, all, any, fold_by, max, min, sum
-from py_tensor.ops.scan import scanned
+from py_tensor.ops.reduction import (
+    CUMSUM,
+    MAX,
+    MIN,
+    Axes,
+    all,
+    any,
+    fold_by,
+    max,
+    min,
+    scanned,
+    sum,
+)
 from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of

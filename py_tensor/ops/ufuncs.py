@@ -11,8 +11,7 @@ from py_tensor.ops.define import UFUNC_METHODS, UFUNCS, give_methods
 from py_tensor.ops.movement import reshape
 from py_tensor.ops.operands import Operand, Scalar, as_arrays
 from py_tensor.ops.out import Out
-from py_tensor.ops.reduction import Axes, prod, sum
-from py_tensor.ops.scan import cumprod, cumsum
+from py_tensor.ops.reduction import Axes, cumprod, cumsum, prod, sum
 from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["ufunc"]  # all other definitions become attributes of functions
