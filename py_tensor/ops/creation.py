@@ -11,7 +11,6 @@ import math
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import Any, cast
 
 from py_tensor.backends.choice import parse
@@ -50,6 +49,7 @@ from py_tensor.ops.operands import (
     as_ndarray,
     is_array_like,
     number_of,
+    numbers_of,
     own_dtype,
     real_number_of,
     whole_number,
@@ -553,7 +553,7 @@ def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Ten
 
     `low` and `high` are the same ends in the common dtype.
     """
-    ends = [_end(v, x.ndim, x.device) for v, x in ((start, low), (stop, high))]
+    ends = [_end(v, x.device) for v, x in ((start, low), (stop, high))]
     types = [(v.dtype.kind, v.dtype.itemsize) for v in ends if hasattr(v, "dtype")]
     types += [("f", 8) for v in ends if type(v) is array]
     has_floats = any(kind == "f" for kind, _ in types)
@@ -563,7 +563,7 @@ def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Ten
     return _bits_of_end(first, low), _bits_of_end(last, high)
 
 
-def _end(value: Any, rank: int, device: Device) -> Any:
+def _end(value: Any, device: Device) -> Any:
     """Return an end as a tensor, a NumPy array or number, a Python number or an array of float64.
 
     Lists are float64 in NumPy, except lists of bools.
@@ -571,9 +571,7 @@ def _end(value: Any, rank: int, device: Device) -> Any:
     if isinstance(value, Real):
         return float(value)
     if isinstance(value, list | tuple | range):
-        numbers = cast("Any", value)
-        for _ in range(1, rank):
-            numbers = [*chain.from_iterable(numbers)]
+        numbers, _ = numbers_of("linspace", value)
         if not numbers or any(type(n) is not bool for n in numbers):
             return array("d", numbers)
     elif hasattr(getattr(value, "dtype", None), "kind"):

@@ -65,10 +65,7 @@ elementary = partial(unary, accepts=FLOATING, ulp=4)
 """Defines a function of floats and complex numbers, which is not correctly rounded."""
 
 exp = elementary(
-    "exp",
-    vjp=lambda g, y, x, _: (g * y,),
-    cost=12,
-    doc="Exponential of each element.",
+    "exp", vjp=lambda g, y, x, _: (g * y,), cost=12, doc="Exponential of each element."
 )
 log = elementary(
     "log",
@@ -561,20 +558,10 @@ greater_equal = _order(
     "greater_equal", "ge", wgsl=_is_at_most("{1}", "{0}", ">="), doc="Whether ``x1 >= x2``."
 )
 _logical = partial(binary, accepts=LOGICAL, vjp=NOT_DIFFERENTIABLE)
-logical_and = _logical(
-    "logical_and",
-    wgsl="{0} & {1}",
-    doc="Whether both elements are nonzero.",
-)
-logical_or = _logical(
-    "logical_or",
-    wgsl="{0} | {1}",
-    doc="Whether either element is nonzero.",
-)
+logical_and = _logical("logical_and", wgsl="{0} & {1}", doc="Whether both elements are nonzero.")
+logical_or = _logical("logical_or", wgsl="{0} | {1}", doc="Whether either element is nonzero.")
 logical_xor = _logical(
-    "logical_xor",
-    wgsl="{0} != {1}",
-    doc="Whether exactly one element is nonzero.",
+    "logical_xor", wgsl="{0} != {1}", doc="Whether exactly one element is nonzero."
 )
 
 # -- Three operands -----------------------------------------------------------------------------

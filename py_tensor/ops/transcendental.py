@@ -56,10 +56,7 @@ sinh: Unary = elementary(  # annotated, because its derivative refers to it
     doc="Hyperbolic sine of each element.",
 )
 cosh: Unary = elementary(
-    "cosh",
-    vjp=lambda g, y, x, _: (g * sinh(x),),
-    cost=16,
-    doc="Hyperbolic cosine of each element.",
+    "cosh", vjp=lambda g, y, x, _: (g * sinh(x),), cost=16, doc="Hyperbolic cosine of each element."
 )
 asin = elementary(
     "asin",
