@@ -21,7 +21,6 @@ from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.elementwise import equal, floor, maximum, where
 from py_tensor.ops.float64_bits import (
     constant_bits,
@@ -55,7 +54,7 @@ from py_tensor.ops.operands import (
     whole_number,
     widest,
 )
-from py_tensor.ops.record import apply, build, empty_node, filled
+from py_tensor.ops.record import Composition, apply, build, empty_node, filled
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

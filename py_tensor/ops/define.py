@@ -194,7 +194,8 @@ def _taking_options(
                 operands = (*_in_dtype(name, operands[:count], wanted), *operands[count:])
         results = record(*operands)
         if nout == 2:
-            return stored_both(name, results, out or (None, None), where, casting)
+            out = (None, None) if out is None else out
+            return stored_both(name, results, out, where, casting)
         return stored(name, results, out, where, casting)
 
     def function(*operands: Operand, **options: Any) -> Any:

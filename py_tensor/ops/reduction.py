@@ -18,7 +18,6 @@ from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.arithmetic import round
 from py_tensor.ops.complex import squared_length
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
@@ -47,7 +46,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
-from py_tensor.ops.record import build
+from py_tensor.ops.record import Composition, build
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -597,9 +596,9 @@ def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Te
 
 
 def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True) -> Tensor:
-    x = _through(FLOATING, x, "mean")
-    total = sum(_summable(x), axis, keepdims=keepdims, where=where)
-    return converted(total / _counted(x, axis, "mean", keepdims, where), x.dtype)
+    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axis, x.ndim)
+    total = sum(_summable(x), axes, keepdims=keepdims, where=where)
+    return converted(total / _counted(x, axes, "mean", keepdims, where), x.dtype)
 
 
 _mean = Composition(_floating_mean)
