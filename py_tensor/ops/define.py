@@ -392,12 +392,7 @@ def _recording_one(recipes: _Recipes, other: Unary) -> Unary:
 
 
 def comparison(
-    name: str,
-    operator: str,
-    accepts: Accepts,
-    wgsl: Mapping[str, str],
-    *,
-    doc: str,
+    name: str, operator: str, accepts: Accepts, wgsl: Mapping[str, str], *, doc: str
 ) -> Binary:
     """Define an elementwise comparison, and its method ``__{operator}__``.
 
@@ -410,25 +405,27 @@ def comparison(
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
-        if type(x) is not Tensor and hasattr(x, "dtype"):
-            x = _as_exact(x, y)
-        elif type(y) is not Tensor and hasattr(y, "dtype"):
-            y = _as_exact(y, x)
-        first, second = coerce(name, (x, y))
-        if isinstance(first, float) and _has_integers(second):
-            first = _beside_integers(_MIRRORED[operator], first)
-        elif isinstance(second, float) and _has_integers(first):
-            second = _beside_integers(operator, second)
-        if isinstance(first, Tensor) and isinstance(second, Tensor):
-            apart = apart_by_sign(first, second)
-            return apply(op, (first, second)) if apart is None else apart
-        decided = _decided(decide, first, second)
-        return apply(op, (first, second)) if decided is None else decided
+        first, second = coerce(name, (_as_exact(x, y), _as_exact(y, x)))
+        if not isinstance(second, Tensor):
+            exact = _among_integers(operator, first, second)
+            return apply(op, (first, second)) if exact is None else with_number(first, exact, 1)
+        if not isinstance(first, Tensor):
+            exact = _among_integers(_MIRRORED[operator], second, first)
+            return apply(op, (first, second)) if exact is None else with_number(second, exact, 0)
+        if dtypes.have_no_common(first.dtype, second.dtype):
+            return apart_by_sign(first, second)
+        return apply(op, (first, second))
 
-    def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
-        """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
-        if not dtypes.have_no_common(x.dtype, y.dtype):
-            return None
+    def with_number(x: Any, number: Scalar, position: int) -> Tensor:
+        """Compare integers with a number; if it is out of range, the result is one for all."""
+        operands = (x, number) if position else (number, x)
+        if isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number):
+            return apply(op, operands)
+        value = decide(0, number) if position else decide(number, 0)
+        return filled(value, meta_of(x.shape, dtypes.bool_, x.device))
+
+    def apart_by_sign(x: Tensor, y: Tensor) -> Tensor:
+        """Compare uint64 and signed integers by bits and sign."""
         negative: Any = (x if x.dtype.is_signed else y) < 0
         alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
         below = decide(-1, 0) if x.dtype.is_signed else decide(0, -1)
@@ -454,39 +451,28 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
     return decide
 
 
-def _has_integers(x: Tensor | Scalar) -> bool:
-    return isinstance(x, Tensor) and not x.dtype.is_inexact
-
-
 def _as_exact(x: Operand, other: Operand) -> Operand:
     """Return a NumPy integer beside integers as Python's, which is compared exactly with them."""
-    number = number_like(x) if isinstance(other, Tensor) and _has_integers(other) else None
+    if type(x) is Tensor or not hasattr(x, "dtype"):
+        return x
+    has_integers = isinstance(other, Tensor) and not other.dtype.is_inexact
+    number = number_like(x) if has_integers else None
     return number if isinstance(number, int) else x
 
 
-def _beside_integers(operator: str, number: float) -> Scalar:
-    """Return the int to compare integers with instead of a float, or the float itself.
+def _among_integers(operator: str, x: Any, number: Scalar) -> Scalar | None:
+    """Return the number to compare a tensor of integers with exactly; None for other tensors.
 
-    It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
+    For a float it is an int, unless all integers compare alike with it: if it is infinite, NaN or
+    equal to none.
     """
-    if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
+    if x.dtype.is_inexact or isinstance(number, complex):
+        return None
+    if isinstance(number, int) or not math.isfinite(number):
         return number
+    if operator in ("eq", "ne"):
+        return number if number % 1 else int(number)
     return math.ceil(number) if operator in ("lt", "ge") else math.floor(number)
-
-
-def _decided(
-    decide: Callable[[Scalar, Scalar], bool], x: Tensor | Scalar, y: Tensor | Scalar
-) -> Tensor | None:
-    """Return a comparison of integers with a number out of range: one result for all."""
-    tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
-    if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
-        return None
-    assert isinstance(tensor, Tensor)
-    dtype = dtypes.numeric(tensor.dtype)
-    if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
-        return None
-    value = decide(0, scalar) if tensor is x else decide(scalar, 0)
-    return filled(value, meta_of(tensor.shape, dtypes.bool_, tensor.device))
 
 
 def _recording_two(recipes: _Recipes, other: Binary) -> Binary:
