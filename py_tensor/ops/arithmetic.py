@@ -47,7 +47,6 @@ from py_tensor.ops.elementwise import (
     predicate,
     remainder,
     sin,
-    to_integers,
     where,
 )
 from py_tensor.ops.movement import as_floating, converted
@@ -67,7 +66,13 @@ __all__ = [
 
 # -- Rounding -------------------------------------------------------------------------------------
 
-trunc = to_integers("trunc", "Truncate each element towards 0, in the same dtype.")
+
+@unary(REAL, {"f32": "trunc_f32({0})", "*": "{0}"}, vjp=FLAT)
+def trunc(np: Any, x: Any) -> Any:
+    """Truncate each element towards 0, in the same dtype."""
+    return of_floats("trunc")(np, x)
+
+
 ROUND = Elementwise(
     "round",
     wgsl={
@@ -151,27 +156,31 @@ install("__rdivmod__", _reflected_divmod)
 
 # -- Signs --------------------------------------------------------------------------------------
 
-signbit = predicate(
-    "signbit",
-    REAL_FLOATING,
-    "(bitcast<u32>({0}) >> 31u) == 1u",
-    doc="Whether the sign bit of each element is set, as in negative numbers and -0.",
-    method=False,
-)
-copysign = binary(
-    "copysign",
+
+@predicate(REAL_FLOATING, "(bitcast<u32>({0}) >> 31u) == 1u", method=False)
+def signbit(np: Any, x: Any) -> Any:
+    """Whether the sign bit of each element is set, as in negative numbers and -0."""
+    return np.signbit(x)
+
+
+@binary(
     REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
-    doc="Each element of `x1` with the sign of the element of `x2`, including the sign of zero.",
 )
-nextafter = binary(
-    "nextafter",
+def copysign(np: Any, x: Any, y: Any) -> Any:
+    """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
+    return np.copysign(x, y)
+
+
+@binary(
     Accepts("biuf", dtypes.at_least_single, "real dtypes"),
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
-    doc="The next floating-point number after `x1` towards `x2`; float16 operands use float32.",
 )
+def nextafter(np: Any, x: Any, y: Any) -> Any:
+    """The next floating-point number after `x1` towards `x2`; float16 operands use float32."""
+    return np.nextafter(x, y)
 
 
 @composed(REAL_FLOATING)
@@ -188,56 +197,61 @@ def fabs(x: Tensor) -> Tensor:
 
 # -- Angles and lengths -------------------------------------------------------------------------
 
-radians = unary(
-    "radians",
+
+@unary(
     REAL_FLOATING,
     "{0} * 0.017453292",
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
     ulp=4,
-    doc="Convert angles from degrees to radians.",
     method=False,
 )
-degrees = unary(
-    "degrees",
+def radians(np: Any, x: Any) -> Any:
+    """Convert angles from degrees to radians."""
+    return np.radians(x)
+
+
+@unary(
     REAL_FLOATING,
     "{0} * 57.29578",
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
     ulp=4,
-    doc="Convert angles from radians to degrees.",
     method=False,
 )
+def degrees(np: Any, x: Any) -> Any:
+    """Convert angles from radians to degrees."""
+    return np.degrees(x)
 
 
-arctan2 = binary(
-    "arctan2",
+@binary(
     REAL_FLOATING,
     "atan2_f32({0}, {1})",
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
     ulp=4,
-    doc="""Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
+)
+def arctan2(np: Any, x: Any, y: Any) -> Any:
+    """Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
     As in NumPy, the ordinate comes first: ``arctan2(y, x)``. The signs of zeros matter.
-    """,
-)
-hypot = binary(
-    "hypot",
+    """
+    return np.arctan2(x, y)
+
+
+@binary(
     REAL_FLOATING,
-    numpy=lambda np, x, y: _hypot(np, x, y),
     vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
     cost=20,
     ulp=4,
-    doc="Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow.",
 )
+def hypot(np: Any, x: Any, y: Any) -> Any:
+    """Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow."""
+    # Also beside a NaN, even a signaling one, for which the C library returns NaN.
+    is_infinite = np.isinf(x) | np.isinf(y)
+    return np.where(is_infinite, x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def _grad_hypot(g: Tensor, length: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return g * a / length, g * b / length
-
-
-def _hypot(np: Any, x: Any, y: Any) -> Any:
-    """Return inf beside a NaN, even a signaling one, for which the C library returns NaN."""
-    return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def sinc(x: Operand) -> Tensor:
@@ -376,31 +390,31 @@ def nan_to_num(
 
 # -- Parts of floats ------------------------------------------------------------------------------
 
-spacing = unary(
-    "spacing",
+
+@unary(
     Accepts("biuf", dtypes.at_least_single, "real dtypes"),
     vjp=NOT_DIFFERENTIABLE,
     ulp=1,
-    doc="""Distance from each element to the next number away from 0, with its sign.
+    method=False,
+)
+def spacing(np: Any, x: Any) -> Any:
+    """Distance from each element to the next number away from 0, with its sign.
 
     float16 elements use the spacing of float32.
-    """,
-    method=False,
-)
-isneginf = predicate(
-    "isneginf",
-    REAL,
-    {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"},
-    doc="Whether each element is negative infinity.",
-    method=False,
-)
-isposinf = predicate(
-    "isposinf",
-    REAL,
-    {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"},
-    doc="Whether each element is positive infinity.",
-    method=False,
-)
+    """
+    return np.spacing(x)
+
+
+@predicate(REAL, {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"}, method=False)
+def isneginf(np: Any, x: Any) -> Any:
+    """Whether each element is negative infinity."""
+    return np.isneginf(x)
+
+
+@predicate(REAL, {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"}, method=False)
+def isposinf(np: Any, x: Any) -> Any:
+    """Whether each element is positive infinity."""
+    return np.isposinf(x)
 
 
 def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:

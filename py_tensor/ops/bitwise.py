@@ -46,69 +46,63 @@ def _shifted(np: Any, shift: Any, x: Any, y: Any, beyond: Any) -> Any:
 
 
 _of_two = partial(binary, vjp=NOT_DIFFERENTIABLE)
-bitwise_and = _of_two(
-    "bitwise_and",
-    BITS,
-    {"*": "{0} & {1}"},
-    operator="and",
-    doc="Bitwise AND; for bools, whether both are true.",
+
+
+@_of_two(BITS, "{0} & {1}", operator="and")
+def bitwise_and(np: Any, x: Any, y: Any) -> Any:
+    """Bitwise AND; for bools, whether both are true."""
+    return np.bitwise_and(x, y)
+
+
+@_of_two(BITS, "{0} | {1}", operator="or")
+def bitwise_or(np: Any, x: Any, y: Any) -> Any:
+    """Bitwise OR; for bools, whether either is true."""
+    return np.bitwise_or(x, y)
+
+
+@_of_two(BITS, {"bool": "{0} != {1}", "*": "{0} ^ {1}"}, operator="xor")
+def bitwise_xor(np: Any, x: Any, y: Any) -> Any:
+    """Bitwise XOR; for bools, whether they differ."""
+    return np.bitwise_xor(x, y)
+
+
+@unary(BITS, {"bool": "!{0}", "*": "~{0}"}, vjp=NOT_DIFFERENTIABLE)
+def invert(np: Any, x: Any) -> Any:
+    """Bitwise NOT; for bools, whether the element is false."""
+    return np.invert(x)
+
+
+@_of_two(BITS_AS_INT, operator="lshift")
+def left_shift(np: Any, x: Any, y: Any) -> Any:
+    """Shift the bits of `x1` left by `x2`; 0 if `x2` is negative or at least the bit width."""
+    return _shifted(np, np.left_shift, x, y, 0)
+
+
+@_of_two(BITS_AS_INT, operator="rshift")
+def right_shift(np: Any, x: Any, y: Any) -> Any:
+    """Shift the bits of `x1` right by `x2`, keeping the sign; a negative `x2` shifts all out."""
+    return _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0))
+
+
+@_of_two(INTEGERS, cost=200)
+def gcd(np: Any, x: Any, y: Any) -> Any:
+    """Greatest common divisor of the absolute values; ``gcd(0, x)`` is ``abs(x)``."""
+    return np.gcd(x, y)
+
+
+@_of_two(INTEGERS, cost=220)
+def lcm(np: Any, x: Any, y: Any) -> Any:
+    """Least common multiple of the absolute values, with wraparound; 0 if either is 0."""
+    return np.lcm(x, y)
+
+
+@unary(
+    BITS_AS_INT, "count_bits_{t}({0})", vjp=NOT_DIFFERENTIABLE, result=dtypes.uint8, method=False
 )
-bitwise_or = _of_two(
-    "bitwise_or",
-    BITS,
-    {"*": "{0} | {1}"},
-    operator="or",
-    doc="Bitwise OR; for bools, whether either is true.",
-)
-bitwise_xor = _of_two(
-    "bitwise_xor",
-    BITS,
-    {"bool": "{0} != {1}", "*": "{0} ^ {1}"},
-    operator="xor",
-    doc="Bitwise XOR; for bools, whether they differ.",
-)
-invert = unary(
-    "invert",
-    BITS,
-    {"bool": "!{0}", "*": "~{0}"},
-    vjp=NOT_DIFFERENTIABLE,
-    doc="Bitwise NOT; for bools, whether the element is false.",
-)
-left_shift = _of_two(
-    "left_shift",
-    BITS_AS_INT,
-    numpy=lambda np, x, y: _shifted(np, np.left_shift, x, y, 0),
-    operator="lshift",
-    doc="Shift the bits of `x1` left by `x2`; 0 if `x2` is negative or at least the bit width.",
-)
-right_shift = _of_two(
-    "right_shift",
-    BITS_AS_INT,
-    numpy=lambda np, x, y: _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0)),
-    operator="rshift",
-    doc="Shift the bits of `x1` right by `x2`, keeping the sign; a negative `x2` shifts all out.",
-)
-gcd = _of_two(
-    "gcd",
-    INTEGERS,
-    cost=200,
-    doc="Greatest common divisor of the absolute values; ``gcd(0, x)`` is ``abs(x)``.",
-)
-lcm = _of_two(
-    "lcm",
-    INTEGERS,
-    cost=220,
-    doc="Least common multiple of the absolute values, with wraparound; 0 if either is 0.",
-)
-bitwise_count = unary(
-    "bitwise_count",
-    BITS_AS_INT,
-    "count_bits_{t}({0})",
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.uint8,
-    doc="Number of bits set in the absolute value of each element, as uint8.",
-    method=False,
-)
+def bitwise_count(np: Any, x: Any) -> Any:
+    """Number of bits set in the absolute value of each element, as uint8."""
+    return np.bitwise_count(x)
+
 
 # -- Packing --------------------------------------------------------------------------------------
 

@@ -1,8 +1,11 @@
-"""Definition of ops: one assignment defines the function, the method, the node and its meaning.
+"""Definition of ops: one decorated function defines the public function, the method and the node.
 
-    exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
+    @unary(FLOATING, vjp=lambda g, y, x, _: (g * y,), ulp=4)
+    def exp(np, x):
+        return np.exp(x)
 
-The functions record their op by recipes (`record.py`).
+The decorated function is the computation with NumPy. The functions record their op by recipes
+(`record.py`).
 """
 
 from __future__ import annotations
@@ -229,15 +232,6 @@ def _signature(function: Callable[..., Any], nin: int, nout: int) -> inspect.Sig
     return _signatures[nin, nout]
 
 
-def _numpys(name: str) -> Callable[..., Any]:
-    """Return NumPy's function of a name as the implementation of an op."""
-
-    def function(np: Any, *arrays: Any) -> Any:
-        return getattr(np, name)(*arrays)
-
-    return function
-
-
 def check_options(
     op: str,
     accepts: Accepts,
@@ -308,29 +302,48 @@ def _in_dtype(op: str, operands: Sequence[Operand], dtype: DType) -> list[Operan
 
 def _elementwise(
     nin: int,
-    name: str,
     accepts: Accepts,
     wgsl: str | Mapping[str, str] | None = None,
-    numpy: OnArrays | None = None,
     *,
     vjp: UnaryVjp | BinaryVjp | NotDifferentiable,
-    doc: str,
     result: DType | Callable[[DType], DType] | None = None,
     ulp: float = EXACT,
     cost: int = 1,
     method: bool = False,
     operator: str | None = None,
-) -> Callable[..., Tensor]:
-    """Define an elementwise op, whose error in float32 is at most `ulp`, and its function.
+) -> Callable[[OnArrays], Callable[..., Tensor]]:
+    """Return a decorator that defines an elementwise op by the same computation with NumPy.
 
-    By default its WGSL calls the function ``{name}_{type}``, and `numpy` is NumPy's function of
-    that name. For two operands, `operator` also defines the methods ``__{operator}__`` and
-    ``__r{operator}__``.
+    The decorated function takes NumPy and arrays. The op and its public function have its name and
+    docstring.
+
+    Parameters
+    ----------
+    nin
+        The number of operands.
+    wgsl
+        The WGSL, for each type if it differs; by default a call of ``{name}_{type}``.
+    vjp
+        The derivative, see `Vjp`.
+    result
+        The dtype of the result, if it is not that of the operands.
+    ulp
+        The largest error of the result in float32.
+    cost
+        A rough number of instructions.
+    method, operator
+        Whether the function is a method, too; and, for two operands, the name of its Python
+        operator: "add" defines ``__add__``, ``__radd__`` and ``__iadd__``.
     """
-    wgsl = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
-    texts = {"*": wgsl} if isinstance(wgsl, str) else wgsl
-    op = Elementwise(name, texts, numpy or _numpys(name), accepts, result, vjp=vjp, cost=cost)
-    return function_of(op, doc=doc, ulp=ulp, method=method, operator=operator)
+
+    def define(numpy: Any) -> Callable[..., Tensor]:
+        name = numpy.__name__
+        text = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
+        texts = {"*": text} if isinstance(text, str) else text
+        op = Elementwise(name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
+        return function_of(op, doc=numpy.__doc__, ulp=ulp, method=method, operator=operator)
+
+    return define
 
 
 unary = partial(_elementwise, 1, method=True)
@@ -340,7 +353,7 @@ binary = partial(_elementwise, 2)
 def function_of(
     op: Elementwise,
     *,
-    doc: str,
+    doc: str | None,
     ulp: float = EXACT,
     method: bool = False,
     operator: str | None = None,
@@ -401,7 +414,13 @@ def comparison(
     """
     decide = _deciding(operator)
     op = Elementwise(
-        name, wgsl, _numpys(name), accepts, dtypes.bool_, decide=decide, vjp=NOT_DIFFERENTIABLE
+        name,
+        wgsl,
+        lambda np, x, y: getattr(np, name)(x, y),
+        accepts,
+        dtypes.bool_,
+        decide=decide,
+        vjp=NOT_DIFFERENTIABLE,
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
