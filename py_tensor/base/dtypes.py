@@ -301,24 +301,16 @@ BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
 DEFAULT_INT = int32
 DEFAULT = Defaults(float32, complex64)  # changed by `set_default_dtype`
-_NAMES = {
-    **BY_NAME,
-    **dict.fromkeys(("bool_", "?", "b1"), bool_),
-    **dict.fromkeys(("u1", "B", "ubyte"), uint8),
-    **dict.fromkeys(("i1", "b", "byte"), int8),
-    **dict.fromkeys(("u2", "H", "ushort"), uint16),
-    **dict.fromkeys(("i2", "h", "short"), int16),
-    **dict.fromkeys(("int", "int_", "i4", "i", "intc", "intp", "p"), int32),
-    **dict.fromkeys(("uint", "u4", "I", "uintc", "uintp", "P"), uint32),
-    **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
-    **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
-    **dict.fromkeys(("half", "f2", "e"), float16),
-    "V2": bfloat16,  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
-    **dict.fromkeys(("f4", "f", "single"), float32),
-    **dict.fromkeys(("f8", "d", "double"), float64),
-    **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
-    **dict.fromkeys(("c16", "D", "cdouble", "cfloat"), complex128),
-}  # the names of NumPy, and Python's int, which has no precision: int32 is the default
+# The names of NumPy, and Python's int, which has no precision: int32 is the default.
+_ALIASES = {
+    bool_: "bool_", uint8: "ubyte", int8: "byte", uint16: "ushort", int16: "short",
+    uint32: "uint uintc uintp P", int32: "int int_ intc intp p", uint64: "ulonglong ulong L",
+    int64: "longlong long l", float16: "half", float32: "single", float64: "double",
+    complex64: "csingle singlecomplex", complex128: "cdouble cfloat",
+    bfloat16: "V2",  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
+}  # fmt: skip
+_NAMES = {**BY_NAME, **{name: d for d, names in _ALIASES.items() for name in names.split()}}
+_NAMES |= {name: d for d in ALL if d.is_numpys for name in (f"{d.kind}{d.itemsize}", d.character)}
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),

@@ -21,17 +21,8 @@ from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
+from py_tensor.ops import float64_bits
 from py_tensor.ops.elementwise import equal, floor, maximum, where
-from py_tensor.ops.float64_bits import (
-    constant_bits,
-    divided,
-    divided_step,
-    float64_bits,
-    floored,
-    ramp_bits,
-    rounded_ramp,
-    to_float32,
-)
 from py_tensor.ops.movement import (
     as_floating,
     converted,
@@ -170,19 +161,13 @@ empty = _constant(
 
 
 def _like(
-    op: Movement,
-    a: Operand,
-    fill_value: Operand,
-    dtype: object,
-    order: str,
-    shape: int | Shape | None,
-    device: Any,
+    op: Movement, a: Operand, value: Operand, dtype: object, order: str, shape: object, device: Any
 ) -> Tensor:
     """Implement `full_like` and the others: the defaults are those of the tensor `a`."""
     check_order(op.name, order)
     a = tensor_of(a, op.name)
     sizes, target = a.shape if shape is None else shape, a.dtype if dtype is None else dtype
-    return _full(op, sizes, fill_value, target, order, device or a.device)
+    return _full(op, sizes, value, target, order, device or a.device)
 
 
 def full_like(
@@ -380,14 +365,14 @@ def _ramp(
         made = _int_ramp(op, count, int(start), int(step), dtypes.int32, device)
         return converted(made, dtype)
     if dtype.is_integer:
-        return floored(ramp_bits(count, start, step, device, stop), dtype)
+        return float64_bits.floored(float64_bits.ramp_bits(count, start, step, device, stop), dtype)
     real = dtypes.real_of(dtypes.floating(dtype))
     if real.has_64_bits:
         values = converted(Tensor(index((count,), device)), real) * step + start
         if stop is not None:
             values = where(equal(Tensor(index((count,), device)), count - 1), stop, values)
     else:
-        values = rounded_ramp(count, start, step, device, stop)
+        values = float64_bits.rounded_ramp(count, start, step, device, stop)
     return converted(values, dtype)
 
 
@@ -436,7 +421,8 @@ def linspace(
     ints.
     """
     if is_array_like(start) or is_array_like(stop):
-        return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
+        spaced, step = _between(start, stop, num, endpoint, dtype, axis, device)
+        return (spaced, step) if retstep else spaced
     normalize_axis("linspace", axis, 1)
     start, stop = (number_of("linspace", "an end", v) for v in (start, stop))
     if isinstance(start, complex) or isinstance(stop, complex):
@@ -493,16 +479,9 @@ def _beside_halves(number: Operand, other: Operand) -> Operand:
 
 
 def _between(
-    start: Operand,
-    stop: Operand,
-    num: int,
-    endpoint: bool,
-    retstep: bool,
-    dtype: object,
-    axis: int,
-    device: Any,
-) -> Any:
-    """`linspace` between ends that are tensors or have axes."""
+    start: Operand, stop: Operand, num: int, endpoint: bool, dtype: object, axis: int, device: Any
+) -> tuple[Tensor, Tensor]:
+    """Return `linspace` between ends that are tensors or have axes, and the step."""
     start, stop = _beside_halves(start, stop), _beside_halves(stop, start)
     placed: Operand = start
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
@@ -523,11 +502,16 @@ def _between(
         first, last = (converted(v, dtypes.int64) for v in ends)
         spaced = first + converted(counted, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
     elif bits is not None:
-        spaced = divided(*bits, counted, builtins.max(gaps, 1))
-        spaced = floored(spaced, target) if target.is_integer else to_float32(spaced)
-        if retstep:
-            exact = divided_step(*bits, builtins.max(gaps, 1))
-            step = converted(to_float32(exact), step.dtype)
+        spaced = float64_bits.divided(*bits, counted, builtins.max(gaps, 1))
+        spaced = (
+            float64_bits.floored(spaced, target)
+            if target.is_integer
+            else float64_bits.to_float32(spaced)
+        )
+        step = converted(
+            float64_bits.to_float32(float64_bits.divided_step(*bits, builtins.max(gaps, 1))),
+            step.dtype,
+        )
     else:
         numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
@@ -544,7 +528,7 @@ def _between(
     spaced = converted(spaced, target)
     new_axis = normalize_axis("linspace", axis, rank + 1)
     spaced = spaced.transpose((*range(1, new_axis + 1), 0, *range(new_axis + 1, rank + 1)))
-    return (spaced, step if gaps > 0 else step * math.nan) if retstep else spaced
+    return spaced, step if gaps > 0 else step * math.nan
 
 
 def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -581,9 +565,9 @@ def _end(value: Any, device: Device) -> Any:
 def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     shape, device = converted_end.shape, converted_end.device
     if isinstance(end, Tensor):
-        return float64_bits(widened(end))
+        return float64_bits.float64_bits(widened(end))
     if not shape:
-        return constant_bits(float(end), device)
+        return float64_bits.constant_bits(float(end), device)
     if type(end) is array:
         bits: Any = memoryview(cast("array[float]", end)).cast("B").cast("Q")
     else:

@@ -111,10 +111,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
 
 
 def lifted(
-    op: str,
-    accepts: Accepts,
-    operands: Sequence[Tensor | Scalar],
-    leading: tuple[DType, ...] = (),
+    op: str, accepts: Accepts, operands: Sequence[Tensor | Scalar], leading: tuple[DType, ...] = ()
 ) -> tuple[Node, ...]:
     """Return the inputs of an elementwise op: operands in one shape and dtype; constants are 0-d.
 

@@ -250,12 +250,10 @@ def _folded(
     if name in ASSOCIATIVE or not axes:
         y = _reordered(function, x, axes, kept)
         return y if first is None else function(first, y)
-    if name == "subtract" and chosen is None:
-        (along,) = axes
-        if first is not None:
-            return subtract(first, sum(x, along, x.dtype))
-        return sum(choose(equal(_numbers(x, along), 0), x, negative(x)), along, x.dtype)
     rows = _rows(x, axes, kept)
+    if name == "subtract" and chosen is None:
+        minuend, rest = (rows[0], rows[1:]) if first is None else (first, rows)
+        return subtract(minuend, sum(rest, 0, x.dtype))
     if chosen is None and _is_kernel(function, x):
         whole = rows if first is None else concat([reshape(first, (1, *kept)), rows])
         y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
