@@ -363,16 +363,19 @@ def nan_to_num(
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.is_complex:
-        components = (
-            nan_to_num(component, True, nan, posinf, neginf) for component in (x.real, x.imag)
-        )
-        number = apply(COMPLEX, tuple(components))
-        if copy:
-            return as_ndarray(number)
-        x[...] = number
-        return x
-    if not x.dtype.is_floating:
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
+        finite = apply(COMPLEX, tuple(parts))
+    elif x.dtype.is_floating:
+        finite = _finite(x, nan, posinf, neginf)
+    else:
         return x.copy() if copy else x
+    if copy:
+        return as_ndarray(finite)
+    x[...] = finite
+    return x
+
+
+def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None) -> Tensor:
     largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
@@ -381,11 +384,7 @@ def nan_to_num(
         raise ShapeError(
             f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
         )
-    finite = converted(finite, x.dtype)  # a replacement may have a wider dtype
-    if copy:
-        return as_ndarray(finite)
-    x[...] = finite
-    return x
+    return converted(finite, x.dtype)  # a replacement may have a wider dtype
 
 
 # -- Parts of floats ------------------------------------------------------------------------------

@@ -458,14 +458,12 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
     plain: Callable[[Any, Any], bool] = getattr(python_operator, operator)
     if operator in ("eq", "ne"):
         return plain
-    strict = python_operator.lt if operator in ("lt", "le") else python_operator.gt
 
     def decide(x: Any, y: Any) -> bool:
         if not isinstance(x, complex) and not isinstance(y, complex):
             return plain(x, y)
-        if x.real == y.real:
-            return plain(x.imag, y.imag)
-        return strict(x.real, y.real) and x.imag == x.imag and y.imag == y.imag
+        has_nan = x.imag != x.imag or y.imag != y.imag  # which tuples compare only beside equals
+        return not has_nan and plain((x.real, x.imag), (y.real, y.imag))
 
     return decide
 

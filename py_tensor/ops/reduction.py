@@ -255,15 +255,6 @@ _Key = tuple[_Definition, Meta, Axes, bool, DType | None]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
-def _by_axis(defined: _Definition, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
-    """Return a reduction of a tensor over one axis or all, by one lookup; None in other cases."""
-    if type(x) is not Tensor or not (axis is None or type(axis) is int):
-        return None
-    node = node_of(x)
-    steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
-    return None if steps is None else Tensor(follow(node, steps))
-
-
 def _reduce(
     defined: _Definition, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
 ) -> Tensor:
@@ -321,10 +312,12 @@ def _fold(
     """Return a reduction with NumPy's options."""
     if where is True and dtype is None and defined.empty is not None:
         x, where = _values_and_mask(x, axis)
-    if out is None and initial is None and where is True and dtype is None:
-        y = _by_axis(defined, x, axis, keepdims)
-        if y is not None:
-            return y
+    is_plain = out is None and initial is None and where is True and dtype is None
+    if is_plain and type(x) is Tensor and (axis is None or type(axis) is int):
+        node = node_of(x)
+        steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
+        if steps is not None:
+            return Tensor(follow(node, steps))
     accepts, empty, name = defined.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
@@ -548,10 +541,6 @@ all = reduction(
 # -- Means --------------------------------------------------------------------------------------
 
 
-def _count(x: Tensor, axis: Axes, op: str) -> int:
-    return size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim)))
-
-
 def mean(
     a: Operand,
     axis: Axes = None,
@@ -616,9 +605,8 @@ def _summable(x: Tensor) -> Tensor:
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
     """Return the number of elements in a mean."""
-    count = _count(x, axis, op)
     if where is True:
-        return float(count)
+        return float(size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim))))
     ones = ones_like(_summable(x), dtypes.real_of(_summable(x).dtype))
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
