@@ -309,8 +309,11 @@ _ALIASES = {
     complex64: "csingle singlecomplex", complex128: "cdouble cfloat",
     bfloat16: "V2",  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
 }  # fmt: skip
-_NAMES = {**BY_NAME, **{name: d for d, names in _ALIASES.items() for name in names.split()}}
-_NAMES |= {name: d for d in ALL if d.is_numpys for name in (f"{d.kind}{d.itemsize}", d.character)}
+_NAMES = {
+    **BY_NAME,
+    **{alias: dtype for dtype, aliases in _ALIASES.items() for alias in aliases.split()},
+    **{code: d for d in ALL if d.is_numpys for code in (f"{d.kind}{d.itemsize}", d.character)},
+}
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),

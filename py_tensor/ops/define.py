@@ -187,7 +187,7 @@ def _taking_options(
         signature: None = None,
     ) -> Any:
         if len(operands) == nin + 1 and out is None:
-            *operands, out = operands
+            operands, out = operands[:nin], operands[nin]
         if len(operands) != nin:
             raise TypeError(f"{name}: takes {nin} operands, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":

@@ -441,10 +441,14 @@ MIN = fold_by("min", minimum, lambda dtype: dtypes.ends_of(dtype)[1], vjp=_grad_
 
 def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
     """Return an op that compares floats by rank: one instruction instead of ten for NaN and -0."""
+
+    def start(dtype: DType) -> tuple[int]:
+        return (identity,)
+
     return replace(
         op,
         components=("i32",),
-        identity=lambda dtype: (identity,),
+        identity=start,
         element={"f32": (f"{rank}({{x}})",)},
         combine={"f32": op.combine["*"]},
         result="f32_from_rank({a0})",

@@ -168,13 +168,7 @@ def outer(function: Any, A: Operand, B: Operand, /, **options: Any) -> Tensor:  
 
 
 def at(
-    function: Any,
-    a: Tensor,
-    indices: Any,
-    b: Operand | None = None,
-    /,
-    *,
-    atomic: bool = False,
+    function: Any, a: Tensor, indices: Any, b: Operand | None = None, /, *, atomic: bool = False
 ) -> None:
     """Apply the function in place to the elements at the indices.
 
