@@ -410,12 +410,16 @@ def isposinf(np: Any, x: Any) -> Any:
     return np.isposinf(x)
 
 
+def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (ldexp(g, -apply(EXPONENT, (x,))),)
+
+
 FRACTION = Elementwise(
     "frexp",
     wgsl={"*": "frexp_fraction_f32({0})"},
     numpy=lambda np, x: np.frexp(x)[0],
     accepts=REAL_FLOATING,
-    vjp=lambda g, y, x, _: (ldexp(g, -apply(EXPONENT, (x,))),),
+    vjp=_grad_fraction,
 )
 EXPONENT = Elementwise(
     "frexp",
@@ -427,12 +431,16 @@ EXPONENT = Elementwise(
 )
 
 
+def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
+    return ldexp(g, converted(b, dtypes.int32)), None
+
+
 LDEXP = Elementwise(
     "ldexp",
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
+    vjp=_grad_ldexp,
 )
 MAX_POWER = 2100  # turns every float64 into 0 or infinity
 

@@ -83,10 +83,11 @@ def sqrt(np: Any, x: Any) -> Any:
     return np.sqrt(x)
 
 
-# The square root of `root_of_squares`.
-_ROOT = replace(
-    cast("Any", sqrt).op, vjp=lambda g, y, x, _: (g / where(equal(y, 0), math.inf, 2 * y),)
-)
+def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (g / where(equal(y, 0), math.inf, 2 * y),)
+
+
+_ROOT = replace(cast("Any", sqrt).op, vjp=_grad_root)
 
 
 def root_of_squares(squares: Tensor) -> Tensor:
@@ -395,15 +396,17 @@ def minimum(np: Any, x: Any, y: Any) -> Any:
     return np.minimum(x, y)
 
 
+def _grad_at_least(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    return where(a >= b, g, 0), where(a < b, g, 0)
+
+
+def _grad_at_most(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    return where(a <= b, g, 0), where(a > b, g, 0)
+
+
 # The limits of `clip`, whose derivative is 1 at its bounds.
-_AT_LEAST = replace(
-    cast("Any", maximum).op,
-    vjp=lambda g, y, a, b, _: (where(a >= b, g, 0), where(a < b, g, 0)),
-)
-_AT_MOST = replace(
-    cast("Any", minimum).op,
-    vjp=lambda g, y, a, b, _: (where(a <= b, g, 0), where(a > b, g, 0)),
-)
+_AT_LEAST = replace(cast("Any", maximum).op, vjp=_grad_at_least)
+_AT_MOST = replace(cast("Any", minimum).op, vjp=_grad_at_most)
 
 
 def _share(g: Tensor, a: Tensor, b: Tensor, wins: Tensor) -> Tensor:

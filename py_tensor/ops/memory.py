@@ -153,13 +153,16 @@ def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
     format : str
         The format of each element as text, for Python's operator ``%``.
     """
-    if not hasattr(fid, "write"):
-        with open(fid, "wb") as opened:
-            _tofile(self, opened, sep, format)
-    elif sep:
-        fid.write(sep.join(format % (v,) for v in self.ravel().tolist()).encode("latin1"))
+    text = sep and sep.join(format % (v,) for v in self.ravel().tolist())
+    _write(fid, text.encode("latin1") if sep else self.tobytes())
+
+
+def _write(fid: Any, data: bytes) -> None:
+    if hasattr(fid, "write"):
+        fid.write(data)
     else:
-        fid.write(self.tobytes())
+        with open(fid, "wb") as opened:
+            opened.write(data)
 
 
 def _dumps(self: Tensor) -> bytes:
@@ -171,11 +174,7 @@ def _dumps(self: Tensor) -> bytes:
 
 def _dump(self: Tensor, file: Any) -> None:
     """Write the tensor as a pickle to a file object or path."""
-    if hasattr(file, "write"):
-        file.write(_dumps(self))
-    else:
-        with open(file, "wb") as opened:
-            opened.write(_dumps(self))
+    _write(file, _dumps(self))
 
 
 def _setflags(
