@@ -309,6 +309,12 @@ def rint(x: Tensor) -> Tensor:
     return round(x)
 
 
+@composed(REAL)
+def fix(x: Tensor) -> Tensor:
+    """Alias of `trunc`."""
+    return trunc(x)
+
+
 @composed(REAL_WITH_BOOL_AS_INT8, ulp=4)
 def fmod(x: Tensor, y: Tensor) -> Tensor:
     """Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0."""
@@ -486,4 +492,4 @@ def _ldexp(x1: Operand, x2: Operand) -> Tensor:
 ldexp = with_options(
     "ldexp", _ldexp, nin=2, accepts=REAL_FLOATING, op=LDEXP, doc=_ldexp.__doc__, is_uniform=False
 )
-atan2, rad2deg, deg2rad, fix = arctan2, degrees, radians, trunc
+atan2, rad2deg, deg2rad = arctan2, degrees, radians
