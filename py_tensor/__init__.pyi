@@ -22,8 +22,6 @@ from py_tensor.ops.memory import *
 from py_tensor.ops.movement import *
 from py_tensor.ops.rearrange import *
 from py_tensor.ops.reduction import *
-from py_tensor.ops.rounding import *
-from py_tensor.ops.scan import *
 from py_tensor.ops.scatter import *
 from py_tensor.ops.sorting import *
 from py_tensor.ops.transcendental import *
@@ -74,10 +72,7 @@ from py_tensor.numpy.requirements import *
 from py_tensor.numpy.scalar_types import *
 from py_tensor.numpy.setops import *
 from py_tensor.numpy.statistics import *
-from py_tensor.ops.float_parts import *
-from py_tensor.ops.integers import *
 from py_tensor.ops.kernel import *
-from py_tensor.ops.packing import *
 from py_tensor.ops.products import *
 from py_tensor.ops.searching import *
 from py_tensor.ops.sliding import *

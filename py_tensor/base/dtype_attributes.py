@@ -8,11 +8,6 @@ from typing import Any, Union, cast
 
 from py_tensor.base.errors import DTypeError
 
-_CHARS = {
-    **{"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i"},
-    **{"uint32": "I", "int64": "l", "uint64": "L", "float16": "e", "float32": "f"},
-    **{"float64": "d", "complex64": "F", "complex128": "D", "bfloat16": "E"},
-}  # NumPy's on Linux, and that of ml_dtypes
 _NUMBERS = {
     **{"bool": 0, "int8": 1, "uint8": 2, "int16": 3, "uint16": 4, "int32": 5, "uint32": 6},
     **{"int64": 7, "uint64": 8, "float32": 11, "float64": 12, "complex64": 14, "complex128": 15},
@@ -33,7 +28,6 @@ class Described:
     name: builtins.str
     kind: Any
     itemsize: int
-    is_complex: bool
     is_numpys: bool
 
     names = fields = subdtype = metadata = None
@@ -61,11 +55,6 @@ class Described:
         return self
 
     @property
-    def char(self) -> builtins.str:
-        """NumPy's type character on Linux."""
-        return _CHARS[self.name]
-
-    @property
     def num(self) -> int:
         """NumPy's type number on Linux."""
         return _NUMBERS[self.name]
@@ -83,10 +72,6 @@ class Described:
     @property
     def descr(self) -> list[tuple[builtins.str, builtins.str]]:
         return [("", self.str)]
-
-    @property
-    def alignment(self) -> int:
-        return self.itemsize // 2 if self.is_complex else self.itemsize
 
     def newbyteorder(self, new_order: builtins.str = "S", /) -> Any:
         """Return the dtype itself, because elements are little-endian.

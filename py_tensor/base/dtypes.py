@@ -69,10 +69,22 @@ class DType(Described):
         Whether elements are bools, integers, signed or unsigned integers, real floats, complex
         numbers, or either of the last two. Code outside this module asks these and the other
         attributes, not the kind or the name (`tests/structure.py` counts).
+    alignment : int
+        Bytes of an element, or of each part of a complex one.
     has_64_bits : bool
         Whether an element, or each part of a complex one, has 64 bits.
     is_numpys : bool
         Whether NumPy has the dtype; others are those of the package ml_dtypes.
+    on_gpu : bool
+        Whether GPUs have the dtype.
+    is_packed : bool
+        Whether several elements share a word of a GPU buffer; `per_word` is their number.
+    is_small : bool
+        Whether elements have fewer bits than the type in which kernels compute.
+    is_word, is_wide : bool
+        Whether an element takes one word of a GPU buffer, or two.
+    words : int
+        The number of words in a GPU buffer for a single element.
     lowest, highest : int or float
         The smallest and the largest finite element; 0 for complex dtypes.
     """
@@ -94,26 +106,45 @@ class DType(Described):
     is_floating: bool = field(init=False)
     is_complex: bool = field(init=False)
     is_inexact: bool = field(init=False)
+    alignment: int = field(init=False)
     has_64_bits: bool = field(init=False)
     is_numpys: bool = field(init=False)
+    on_gpu: bool = field(init=False)
+    is_packed: bool = field(init=False)
+    is_small: bool = field(init=False)
+    is_word: bool = field(init=False)
+    is_wide: bool = field(init=False)
+    words: int = field(init=False)
+    per_word: int = field(init=False)
     lowest: float = field(init=False)
     highest: float = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "is_numpys", not self.host)
-        object.__setattr__(self, "host", self.host or self.name)
-        for trait, kinds in _KINDS_OF_TRAITS.items():
-            object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
-        object.__setattr__(self, "has_64_bits", self.alignment == 8)
-        for limit, value in zip(("lowest", "highest"), self._limits(), strict=True):
-            object.__setattr__(self, limit, value)
+        alignment = self.itemsize // 2 if self.kind == "c" else self.itemsize
+        traits: dict[str, object] = {
+            **{trait: self.kind in kinds for trait, kinds in _KINDS_OF_TRAITS.items()},
+            "is_numpys": not self.host,
+            "host": self.host or self.name,
+            "alignment": alignment,
+            "has_64_bits": alignment == 8,
+            "on_gpu": self.wgsl is not None,
+            "is_packed": self.itemsize < 4,
+            "is_small": self.itemsize < 4 and self.kind != "b",
+            "is_word": self.itemsize == 4,
+            "is_wide": 4 < self.itemsize <= 8,
+            "words": -(-self.itemsize // 4),
+            "per_word": 4 // self.itemsize,
+        }
+        traits["lowest"], traits["highest"] = self._limits()
+        for trait, value in traits.items():
+            object.__setattr__(self, trait, value)  # the class is frozen
 
     def _limits(self) -> tuple[float, float]:
-        if not self.is_integer:
+        if self.kind not in "iu":
             largest = (2 - 2.0 ** (1 - self.digits)) * 2.0 ** (1 - self.exponent)
-            return (-largest, largest) if self.is_floating else (0, int(self.is_bool))
+            return (-largest, largest) if self.kind == "f" else (0, int(self.kind == "b"))
         bits = 8 * self.itemsize
-        return (0, 2**bits - 1) if self.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return (0, 2**bits - 1) if self.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
     def __eq__(self, other: object) -> bool:
         return self is (other if isinstance(other, DType) else _named(other))
@@ -203,6 +234,11 @@ class DType(Described):
             return math.copysign(math.inf, value)
 
     @property
+    def char(self) -> str:
+        """NumPy's type character on Linux."""
+        return {"q": "l", "Q": "L"}.get(self.character, self.character)
+
+    @property
     def character(self) -> str:
         """NumPy's type character, as in ``dtype.char``."""
         return self.typecode.upper() if self.kind == "c" else self.typecode
@@ -212,43 +248,9 @@ class DType(Described):
         """The format of elements in a memoryview; None if it has none."""
         return None if self.is_complex or self in (float16, bfloat16) else self.typecode
 
-    @property
-    def on_gpu(self) -> bool:
-        return self.wgsl is not None
-
-    @property
-    def is_small(self) -> bool:
-        """Whether elements have fewer bits than the type in which kernels compute."""
-        return self.itemsize < 4 and self.kind != "b"
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether several elements share a word of a GPU buffer."""
-        return self.itemsize < 4
-
     def is_stored_like(self, other: DType) -> bool:
         """Return whether elements of both dtypes occupy the same words of a GPU buffer."""
         return (self.storage, self.itemsize) == (other.storage, other.itemsize)
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether an element takes two words of a GPU buffer."""
-        return self.words == 2
-
-    @property
-    def is_word(self) -> bool:
-        """Whether an element is one word of a GPU buffer."""
-        return self.itemsize == 4
-
-    @property
-    def words(self) -> int:
-        """The number of words in a GPU buffer for a single element."""
-        return -(-self.itemsize // 4)
-
-    @property
-    def per_word(self) -> int:
-        """The number of elements per word of a GPU buffer, if they are packed."""
-        return 4 // self.itemsize
 
 
 def _upper_half(word: int) -> int:
@@ -299,24 +301,19 @@ BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
 DEFAULT_INT = int32
 DEFAULT = Defaults(float32, complex64)  # changed by `set_default_dtype`
+# The names of NumPy, and Python's int, which has no precision: int32 is the default.
+_ALIASES = {
+    bool_: "bool_", uint8: "ubyte", int8: "byte", uint16: "ushort", int16: "short",
+    uint32: "uint uintc uintp P", int32: "int int_ intc intp p", uint64: "ulonglong ulong L",
+    int64: "longlong long l", float16: "half", float32: "single", float64: "double",
+    complex64: "csingle singlecomplex", complex128: "cdouble cfloat",
+    bfloat16: "V2",  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
+}  # fmt: skip
 _NAMES = {
     **BY_NAME,
-    **dict.fromkeys(("bool_", "?", "b1"), bool_),
-    **dict.fromkeys(("u1", "B", "ubyte"), uint8),
-    **dict.fromkeys(("i1", "b", "byte"), int8),
-    **dict.fromkeys(("u2", "H", "ushort"), uint16),
-    **dict.fromkeys(("i2", "h", "short"), int16),
-    **dict.fromkeys(("int", "int_", "i4", "i", "intc", "intp", "p"), int32),
-    **dict.fromkeys(("uint", "u4", "I", "uintc", "uintp", "P"), uint32),
-    **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
-    **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
-    **dict.fromkeys(("half", "f2", "e"), float16),
-    "V2": bfloat16,  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
-    **dict.fromkeys(("f4", "f", "single"), float32),
-    **dict.fromkeys(("f8", "d", "double"), float64),
-    **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
-    **dict.fromkeys(("c16", "D", "cdouble", "cfloat"), complex128),
-}  # the names of NumPy, and Python's int, which has no precision: int32 is the default
+    **{alias: dtype for dtype, aliases in _ALIASES.items() for alias in aliases.split()},
+    **{code: d for d in ALL if d.is_numpys for code in (f"{d.kind}{d.itemsize}", d.character)},
+}
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),
@@ -437,25 +434,10 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 def ends_of(dtype: DType) -> tuple[complex, complex]:
     """Return two numbers between which all elements are; for complex ones in lexical order."""
-    match dtype.kind:
-        case "b":
-            return 0, 1
-        case "f":
-            return -math.inf, math.inf
-        case "c":
-            return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
-        case _:
-            return integer_range(dtype)
-
-
-def includes(dtype: DType, other: DType) -> bool:
-    """Return whether a dtype below 32 bits, or an integer dtype, holds every number of another."""
-    if dtype.kind == "f":
-        return other is dtype or other.itemsize == 1
-    if other.kind not in "iu":
-        return other.kind == "b"
-    (low, high), (least, most) = integer_range(dtype), integer_range(other)
-    return low <= least and most <= high
+    if not dtype.is_inexact:
+        return integer_range(dtype)
+    highest = complex(math.inf, math.inf) if dtype.is_complex else math.inf
+    return -highest, highest
 
 
 def integers_held(dtype: DType) -> tuple[int, int]:
@@ -728,7 +710,7 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
         return is_of_kind(source, target)
     if casting == "same_kind":
         return target.kind in "ifc"
-    return _keeps(source, target)
+    return includes(target, source)
 
 
 def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
@@ -738,16 +720,16 @@ def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
         raise DTypeError(f"{op}: cannot cast {source} to {target} with casting={casting!r}")
 
 
-def _keeps(source: DType, target: DType) -> bool:
-    """Return whether a dtype includes all values of another one, by NumPy's rules."""
+def includes(target: DType, source: DType) -> bool:
+    """Return whether a dtype includes all numbers of another one, by NumPy's rules."""
     least = {"b": 0, "u": source.itemsize, "i": source.itemsize}.get(source.kind)
     room = real_of(target).itemsize
-    if target.kind in "fc" and least is not None:
+    if target.is_inexact and least is not None:
         return room > least or room == 8  # a float with twice the bytes includes every integer
-    if source.kind in "fc":
+    if source.is_inexact:
         narrow, wide = real_of(source), real_of(target)
         includes_all = wide.digits >= narrow.digits and wide.exponent <= narrow.exponent
         return target.kind in ("fc" if source.kind == "f" else "c") and includes_all
-    if source.kind == "u" and target.kind == "i":
+    if source.is_unsigned and target.is_signed:
         return room > source.itemsize
     return source.kind in ("b", target.kind) and room >= source.itemsize

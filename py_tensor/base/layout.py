@@ -236,9 +236,9 @@ def coordinates(
     units = row_major(shape)
     matrix = tuple(_digits(s, shape, units) for s in strides)
     corner = offset + sum(s * low for s, (low, _) in zip(strides, ranges, strict=True))
-    start = _unravel(corner, shape, units)
-    if start is None:
+    if not 0 <= corner < size_of(shape):
         return None
+    start = [corner // unit % n for unit, n in zip(units, shape, strict=True)]
     for axis, n in enumerate(shape):
         low = high = start[axis]
         for row, (first, last) in zip(matrix, ranges, strict=True):
@@ -264,12 +264,6 @@ def _digits(stride: int, shape: Shape, units: tuple[int, ...]) -> tuple[int, ...
         if shape[axis] > 1:
             digits[axis], rest = sign * (rest // unit), rest % unit
     return tuple(digits)
-
-
-def _unravel(flat: int, shape: Shape, units: tuple[int, ...]) -> list[int] | None:
-    if not 0 <= flat < size_of(shape):
-        return None
-    return [flat // unit % n for unit, n in zip(units, shape, strict=True)]
 
 
 def compose(
@@ -330,27 +324,18 @@ def merge_dims(
     limit
         The largest merged dimension, so that an index along it fits in 32 bits.
     """
+
+    def joins(group: tuple[int, ...], d: int) -> bool:
+        size = size_of(tuple(extents[g] for g in (*group, d)))
+        is_free = size <= limit and not fixed.intersection((*group, d))
+        return is_free and all(m[group[-1]] == m[d] * extents[d] for m in maps)
+
     groups: list[tuple[int, ...]] = []
     for d in order:
         if extents[d] == 1 and d not in fixed:
             continue
-        if (
-            groups
-            and not fixed.intersection((*groups[-1], d))
-            and _joins(extents, maps, groups[-1], d, limit)
-        ):
+        if groups and joins(groups[-1], d):
             groups[-1] += (d,)
         else:
             groups.append((d,))
     return Merged(tuple(size_of(tuple(extents[d] for d in g)) for g in groups), tuple(groups))
-
-
-def _joins(
-    extents: tuple[int, ...],
-    maps: Sequence[tuple[int, ...]],
-    group: tuple[int, ...],
-    d: int,
-    limit: int,
-) -> bool:
-    size = size_of(tuple(extents[g] for g in group)) * extents[d]
-    return size <= limit and all(m[group[-1]] == m[d] * extents[d] for m in maps)

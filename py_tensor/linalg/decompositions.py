@@ -23,7 +23,6 @@ from py_tensor.ir.arrays import Array
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import eye, ones, zeros
 from py_tensor.ops.elementwise import (
     abs,
@@ -51,7 +50,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, known, tensors_of
 from py_tensor.ops.rearrange import tril
-from py_tensor.ops.record import build
+from py_tensor.ops.record import Composition, build
 from py_tensor.ops.reduction import any, max, sum
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2

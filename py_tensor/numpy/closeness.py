@@ -12,11 +12,11 @@ from typing import TypeGuard
 
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
 from py_tensor.ops.operands import Operand, Scalar, beside, number_like, tensors_of, widest
+from py_tensor.ops.record import Composition
 from py_tensor.ops.reduction import all
 from py_tensor.tensors.tensor import Tensor
 

@@ -22,8 +22,7 @@ from py_tensor.ops.movement import (
     widened,
 )
 from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of, tensor_beside
-from py_tensor.ops.reduction import sum
-from py_tensor.ops.scan import cumsum
+from py_tensor.ops.reduction import cumsum, sum
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz", "unwrap"]

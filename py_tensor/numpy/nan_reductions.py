@@ -17,6 +17,8 @@ from py_tensor.ops.reduction import (
     all,
     argmax,
     argmin,
+    cumprod,
+    cumsum,
     float_into,
     max,
     mean,
@@ -26,7 +28,6 @@ from py_tensor.ops.reduction import (
     sum,
     var,
 )
-from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [

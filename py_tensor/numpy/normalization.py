@@ -6,10 +6,10 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import as_floating, converted, reshape
 from py_tensor.ops.operands import Operand, as_arrays
+from py_tensor.ops.record import Composition
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.tensors.tensor import Tensor
 

@@ -9,6 +9,7 @@ from typing import Any
 from py_tensor.adapters.iterating import ndindex
 from py_tensor.base import dtypes
 from py_tensor.numpy.quantiles import median
+from py_tensor.ops.arithmetic import divmod
 from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import gather_nd
@@ -16,7 +17,6 @@ from py_tensor.ops.movement import concat, converted, expand, flip, pad_constant
 from py_tensor.ops.operands import beside, whole_number, widest
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import max, mean, min, sum
-from py_tensor.ops.rounding import divmod
 from py_tensor.ops.sorting import sort
 from py_tensor.tensors.tensor import Tensor
 

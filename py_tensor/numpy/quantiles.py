@@ -22,8 +22,7 @@ from py_tensor.ops.movement import as_floating, converted, permute, reshape, res
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored
 from py_tensor.ops.record import apply
-from py_tensor.ops.reduction import Axes, any, sum
-from py_tensor.ops.scan import cumsum
+from py_tensor.ops.reduction import Axes, any, cumsum, sum
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

@@ -24,8 +24,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import all, max, min
-from py_tensor.ops.scan import cumsum
+from py_tensor.ops.reduction import all, cumsum, max, min
 from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
 from py_tensor.ops.searching import is_among, isin
 from py_tensor.ops.sorting import argsort, sort

@@ -1,4 +1,4 @@
-"""Elementwise functions composed of other ops: angles, signs, hypotenuses and NaN handling."""
+"""Elementwise functions composed of other ops: rounding, angles, signs, parts of floats, NaN."""
 
 from __future__ import annotations
 
@@ -14,63 +14,173 @@ from py_tensor.base.dtypes import (
     REAL_WITH_BOOL_AS_INT8,
     Accepts,
 )
-from py_tensor.base.errors import ShapeError
-from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.ir.arrays import of_floats
+from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import binary, composed, register, unary
+from py_tensor.ops.define import (
+    EXACT,
+    binary,
+    composed,
+    function_of,
+    register,
+    unary,
+    with_options,
+)
 from py_tensor.ops.elementwise import (
     abs,
+    add,
+    clip,
+    divide,
     equal,
     exp,
+    floor_divide,
+    greater,
     isinf,
     isnan,
     maximum,
     minimum,
+    multiply,
     not_equal,
     power,
+    predicate,
     remainder,
     sin,
     where,
 )
 from py_tensor.ops.movement import as_floating, converted
-from py_tensor.ops.operands import Operand, Scalar, as_ndarray
+from py_tensor.ops.operands import Operand, Scalar, as_ndarray, goes_first, takes, whole_number
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.record import apply
-from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import exp2, log1p
-from py_tensor.tensors.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
-    "arctan2", "atan2", "copysign", "deg2rad", "degrees", "fabs", "fix", "float_power", "fmax",
-    "fmin", "fmod", "heaviside", "hypot", "logaddexp", "logaddexp2", "nan_to_num", "nextafter",
-    "rad2deg", "radians", "rint", "signbit", "sinc",
+    "arctan2", "around", "atan2", "copysign", "deg2rad", "degrees", "divmod", "fabs", "fix",
+    "float_power", "fmax", "fmin", "fmod", "frexp", "heaviside", "hypot", "isneginf", "isposinf",
+    "ldexp", "logaddexp", "logaddexp2", "modf", "nan_to_num", "nextafter", "rad2deg", "radians",
+    "rint", "round", "signbit", "sinc", "spacing", "trunc",
 ]  # fmt: skip
 
 
+# -- Rounding -------------------------------------------------------------------------------------
+
+
+@unary(REAL, {"f32": "trunc_f32({0})", "*": "{0}"}, vjp=FLAT)
+def trunc(np: Any, x: Any) -> Any:
+    """Truncate each element towards 0, in the same dtype."""
+    return of_floats("trunc")(np, x)
+
+
+ROUND = Elementwise(
+    "round",
+    wgsl={
+        "f32": "round_f32({0})",
+        "complex64": "vec2f(round_f32({0}.x), round_f32({0}.y))",
+        "*": "{0}",
+    },
+    numpy=of_floats("rint"),
+    accepts=ANY,
+    vjp=FLAT,
+)
+_to_integers = function_of(ROUND, doc="Round each element to the nearest integer, ties to even.")
+
+
+def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
+    """Round each element to `decimals` decimals, ties to even, in the same dtype.
+
+    Negative `decimals` round to tens, hundreds and so on. Floats are scaled, rounded to integers
+    and scaled back, as in NumPy. Integers out of range wrap around. With ``decimals=0`` results are
+    correctly rounded in float32.
+
+    Raises
+    ------
+    TypeError
+        If `decimals` is not an integer.
+    """
+    if out is not None:
+        return stored("round", round(a, decimals), out)
+    x, digits = tensor_of(a, "round"), whole_number("round", "decimals", decimals)
+    if not x.dtype.is_inexact:
+        return _round_integers(x, 10**-digits) if digits < 0 else _to_integers(x)
+    if digits and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
+        return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
+    scale = float(f"1e{abs(digits)}")
+    if digits > 0:
+        return divide(_to_integers(multiply(x, scale)), scale)
+    return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)
+
+
+def _round_integers(x: Tensor, unit: int) -> Tensor:
+    """Round integers to multiples of `unit`, or to 0 if the dtype does not hold it."""
+    if x.dtype.is_small:  # twice the rest may not fit
+        return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
+    if not dtypes.holds(x.dtype, unit) or x.dtype.is_bool:
+        return multiply(x, False)
+    multiples, rest = divmod(x, unit)
+    twice, odd = multiply(rest, 2), remainder(multiples, 2)
+    up = greater(add(twice, odd), unit)  # both twice and unit are even
+    return multiply(add(multiples, up), unit)
+
+
+@composed(REAL_WITH_BOOL_AS_INT8, ulp=None, nout=2)
+def divmod(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return `floor_divide` and `remainder`; both are 0 for an integer divided by 0.
+
+    Both are within 4 ulp in float32.
+    """
+    return floor_divide(x, y), remainder(x, y)
+
+
+def _divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
+    return divmod(self, other) if takes(other) and not goes_first(other) else NotImplemented
+
+
+def _reflected_divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
+    return divmod(other, self) if takes(other) else NotImplemented
+
+
+def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
+    """Python's `round`, which converts a scalar to an int if no digits are given."""
+    if ndigits is None and self.is_scalar:
+        return int(round(self))
+    return round(self, ndigits or 0)
+
+
+around = round
+register(round, ROUND, ulp=EXACT)
+install("__round__", _round)
+install("__divmod__", _divmod)
+install("__rdivmod__", _reflected_divmod)
+
 # -- Signs --------------------------------------------------------------------------------------
 
-signbit = unary(
-    "signbit",
-    REAL_FLOATING,
-    "(bitcast<u32>({0}) >> 31u) == 1u",
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    doc="Whether the sign bit of each element is set, as in negative numbers and -0.",
-    method=False,
-)
-copysign = binary(
-    "copysign",
+
+@predicate(REAL_FLOATING, "(bitcast<u32>({0}) >> 31u) == 1u", method=False)
+def signbit(np: Any, x: Any) -> Any:
+    """Whether the sign bit of each element is set, as in negative numbers and -0."""
+    return np.signbit(x)
+
+
+@binary(
     REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
-    doc="Each element of `x1` with the sign of the element of `x2`, including the sign of zero.",
 )
-nextafter = binary(
-    "nextafter",
+def copysign(np: Any, x: Any, y: Any) -> Any:
+    """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
+    return np.copysign(x, y)
+
+
+@binary(
     Accepts("biuf", dtypes.at_least_single, "real dtypes"),
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
-    doc="The next floating-point number after `x1` towards `x2`; float16 operands use float32.",
 )
+def nextafter(np: Any, x: Any, y: Any) -> Any:
+    """The next floating-point number after `x1` towards `x2`; float16 operands use float32."""
+    return np.nextafter(x, y)
 
 
 @composed(REAL_FLOATING)
@@ -87,56 +197,61 @@ def fabs(x: Tensor) -> Tensor:
 
 # -- Angles and lengths -------------------------------------------------------------------------
 
-radians = unary(
-    "radians",
+
+@unary(
     REAL_FLOATING,
     "{0} * 0.017453292",
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
     ulp=4,
-    doc="Convert angles from degrees to radians.",
     method=False,
 )
-degrees = unary(
-    "degrees",
+def radians(np: Any, x: Any) -> Any:
+    """Convert angles from degrees to radians."""
+    return np.radians(x)
+
+
+@unary(
     REAL_FLOATING,
     "{0} * 57.29578",
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
     ulp=4,
-    doc="Convert angles from radians to degrees.",
     method=False,
 )
+def degrees(np: Any, x: Any) -> Any:
+    """Convert angles from radians to degrees."""
+    return np.degrees(x)
 
 
-arctan2 = binary(
-    "arctan2",
+@binary(
     REAL_FLOATING,
     "atan2_f32({0}, {1})",
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
     ulp=4,
-    doc="""Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
+)
+def arctan2(np: Any, x: Any, y: Any) -> Any:
+    """Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
     As in NumPy, the ordinate comes first: ``arctan2(y, x)``. The signs of zeros matter.
-    """,
-)
-hypot = binary(
-    "hypot",
+    """
+    return np.arctan2(x, y)
+
+
+@binary(
     REAL_FLOATING,
-    numpy=lambda np, x, y: _hypot(np, x, y),
     vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
     cost=20,
     ulp=4,
-    doc="Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow.",
 )
+def hypot(np: Any, x: Any, y: Any) -> Any:
+    """Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow."""
+    # Also beside a NaN, even a signaling one, for which the C library returns NaN.
+    is_infinite = np.isinf(x) | np.isinf(y)
+    return np.where(is_infinite, x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def _grad_hypot(g: Tensor, length: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return g * a / length, g * b / length
-
-
-def _hypot(np: Any, x: Any, y: Any) -> Any:
-    """Return inf beside a NaN, even a signaling one, for which the C library returns NaN."""
-    return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def sinc(x: Operand) -> Tensor:
@@ -248,16 +363,19 @@ def nan_to_num(
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.is_complex:
-        components = (
-            nan_to_num(component, True, nan, posinf, neginf) for component in (x.real, x.imag)
-        )
-        number = apply(COMPLEX, tuple(components))
-        if copy:
-            return as_ndarray(number)
-        x[...] = number
-        return x
-    if not x.dtype.is_floating:
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
+        finite = apply(COMPLEX, tuple(parts))
+    elif x.dtype.is_floating:
+        finite = _finite(x, nan, posinf, neginf)
+    else:
         return x.copy() if copy else x
+    if copy:
+        return as_ndarray(finite)
+    x[...] = finite
+    return x
+
+
+def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None) -> Tensor:
     largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
@@ -266,11 +384,112 @@ def nan_to_num(
         raise ShapeError(
             f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
         )
-    finite = converted(finite, x.dtype)  # a replacement may have a wider dtype
-    if copy:
-        return as_ndarray(finite)
-    x[...] = finite
-    return x
+    return converted(finite, x.dtype)  # a replacement may have a wider dtype
 
 
+# -- Parts of floats ------------------------------------------------------------------------------
+
+
+@unary(
+    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    vjp=NOT_DIFFERENTIABLE,
+    ulp=1,
+    method=False,
+)
+def spacing(np: Any, x: Any) -> Any:
+    """Distance from each element to the next number away from 0, with its sign.
+
+    float16 elements use the spacing of float32.
+    """
+    return np.spacing(x)
+
+
+@predicate(REAL, {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"}, method=False)
+def isneginf(np: Any, x: Any) -> Any:
+    """Whether each element is negative infinity."""
+    return np.isneginf(x)
+
+
+@predicate(REAL, {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"}, method=False)
+def isposinf(np: Any, x: Any) -> Any:
+    """Whether each element is positive infinity."""
+    return np.isposinf(x)
+
+
+def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (ldexp(g, -apply(EXPONENT, (x,))),)
+
+
+FRACTION = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_fraction_f32({0})"},
+    numpy=lambda np, x: np.frexp(x)[0],
+    accepts=REAL_FLOATING,
+    vjp=_grad_fraction,
+)
+EXPONENT = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_exponent_f32({0})"},
+    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # unspecified in C
+    accepts=REAL_FLOATING,
+    gives=dtypes.int32,
+    vjp=NOT_DIFFERENTIABLE,
+)
+
+
+def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
+    return ldexp(g, converted(b, dtypes.int32)), None
+
+
+LDEXP = Elementwise(
+    "ldexp",
+    wgsl={"*": "ldexp_f32({0}, i32({1}))"},
+    numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
+    accepts=REAL_FLOATING,
+    vjp=_grad_ldexp,
+)
+MAX_POWER = 2100  # turns every float64 into 0 or infinity
+
+
+@composed(REAL_FLOATING, ulp=None, nout=2, is_uniform=False)
+def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Decompose each element into a mantissa (magnitude in [0.5, 1)) and a binary exponent (int32).
+
+    Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
+    """
+    return apply(FRACTION, (x,)), apply(EXPONENT, (x,))
+
+
+@composed(REAL_FLOATING, ulp=None, nout=2)
+def modf(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Split each element into fractional and integral parts, both floats with its sign.
+
+    The fractional part of infinities is 0. Both results are exact.
+    """
+    whole = trunc(x)
+    return copysign(where(isinf(x), 0.0, x - whole), x), whole
+
+
+def _ldexp(x1: Operand, x2: Operand) -> Tensor:
+    """``x1 * 2**x2``, elementwise, for integer exponents `x2`. Correctly rounded in float32.
+
+    Raises
+    ------
+    DTypeError
+        If the exponents are not integers.
+    """
+    target = getattr(x2, "device", None)
+    x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=target)
+    powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
+    if powers.dtype.is_inexact:
+        raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
+    x = as_floating(x, "ldexp", REAL_FLOATING)
+    wide = dtypes.at_least_single(x.dtype)  # bfloat16 does not hold all the exponents
+    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), wide)
+    return converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
+
+
+ldexp = with_options(
+    "ldexp", _ldexp, nin=2, accepts=REAL_FLOATING, op=LDEXP, doc=_ldexp.__doc__, is_uniform=False
+)
 atan2, rad2deg, deg2rad = arctan2, degrees, radians

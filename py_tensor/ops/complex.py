@@ -10,7 +10,7 @@ from py_tensor.base.dtypes import ANY
 from py_tensor.ir.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
-from py_tensor.ops.define import Unary, unary
+from py_tensor.ops.define import unary
 from py_tensor.ops.elementwise import equal, not_equal, square
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
@@ -23,14 +23,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-conjugate: Unary = unary(  # annotated, because its derivative refers to it
-    "conjugate",
-    ANY,
-    {"complex64": "conj_complex64({0})", "*": "{0}"},
-    lambda np, x: np.conjugate(x) if np.iscomplexobj(x) else x,
-    vjp=lambda g, y, x, _: (conjugate(g),),
-    doc="Complex conjugate of each element; elements of real dtypes are unchanged.",
+@unary(
+    ANY, {"complex64": "conj_complex64({0})", "*": "{0}"}, vjp=lambda g, y, x, _: (conjugate(g),)
 )
+def conjugate(np: Any, x: Any) -> Any:
+    """Complex conjugate of each element; elements of real dtypes are unchanged."""
+    return np.conjugate(x) if np.iscomplexobj(x) else x
 
 
 def parts_of(x: Tensor) -> tuple[Tensor, Tensor]:

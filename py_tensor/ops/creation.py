@@ -11,7 +11,6 @@ import math
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import Any, cast
 
 from py_tensor.backends.choice import parse
@@ -22,18 +21,8 @@ from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
-from py_tensor.ops.composition import Composition
+from py_tensor.ops import float64_bits
 from py_tensor.ops.elementwise import equal, floor, maximum, where
-from py_tensor.ops.float64_bits import (
-    constant_bits,
-    divided,
-    divided_step,
-    float64_bits,
-    floored,
-    ramp_bits,
-    rounded_ramp,
-    to_float32,
-)
 from py_tensor.ops.movement import (
     as_floating,
     converted,
@@ -50,12 +39,13 @@ from py_tensor.ops.operands import (
     as_ndarray,
     is_array_like,
     number_of,
+    numbers_of,
     own_dtype,
     real_number_of,
     whole_number,
     widest,
 )
-from py_tensor.ops.record import apply, build, empty_node, filled
+from py_tensor.ops.record import Composition, apply, build, empty_node, filled
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -73,10 +63,7 @@ def _maker(name: str) -> Movement:
     return replace(EXPAND, name=name)
 
 
-FULL, ZEROS, ONES, EMPTY = map(_maker, ("full", "zeros", "ones", "empty"))
-FULL_LIKE, ZEROS_LIKE, ONES_LIKE, EMPTY_LIKE = map(
-    _maker, ("full_like", "zeros_like", "ones_like", "empty_like")
-)
+FULL, FULL_LIKE = _maker("full"), _maker("full_like")
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
@@ -126,19 +113,25 @@ def full(
         If the value is not a number or an array.
     """
     check_order("full", order, "CF")
+    return _full(FULL, shape, fill_value, dtype, order, device)
+
+
+def _full(
+    op: Movement, shape: object, fill_value: Operand, dtype: object, order: str, device: Any
+) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
     if is_array_like(fill_value):
         on_device = None if device is None else parse(device)
-        made = expand(tensor_of(fill_value, "full", dtype=target, device=on_device), shape).copy()
-        return laid_out(made, order)
-    value = number_of("full", "fill_value", fill_value, target)
-    target = target or own_dtype("full", fill_value)
-    return laid_out(_filled(FULL, shape, value, target, device), order)
+        value = tensor_of(fill_value, op.name, dtype=target, device=on_device)
+        return laid_out(expand(value, shape).copy(), order)
+    number = number_of(op.name, "fill_value", fill_value, target)
+    target = target or own_dtype(op.name, fill_value)
+    return laid_out(_filled(op, shape, number, target, device), order)
 
 
-def _constant(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+def _constant(name: str, value: int, doc: str) -> Callable[..., Tensor]:
     """Return the public function that creates a tensor of one value."""
-    name = op.name
+    op = _maker(name)
 
     def function(
         shape: int | Shape,
@@ -158,28 +151,23 @@ def _constant(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
     return function
 
 
-zeros = _constant(ZEROS, 0, "Return a tensor of zeros, float32 by default.")
-ones = _constant(ONES, 1, "Return a tensor of ones, float32 by default.")
+zeros = _constant("zeros", 0, "Return a tensor of zeros, float32 by default.")
+ones = _constant("ones", 1, "Return a tensor of ones, float32 by default.")
 empty = _constant(
-    EMPTY,
+    "empty",
     0,
     "Return a tensor of zeros, which take no memory until stored; NumPy's is uninitialized.",
 )
 
 
 def _like(
-    op: Movement,
-    x: Operand,
-    value: Scalar,
-    dtype: object,
-    shape: int | Shape | None,
-    device: Any,
-    order: str,
+    op: Movement, a: Operand, value: Operand, dtype: object, order: str, shape: object, device: Any
 ) -> Tensor:
-    x = tensor_of(x, op.name)
-    target = x.dtype if dtype is None else dtypes.parse(dtype)
-    made = _filled(op, x.shape if shape is None else shape, value, target, device or x.device)
-    return laid_out(made, order)
+    """Implement `full_like` and the others: the defaults are those of the tensor `a`."""
+    check_order(op.name, order)
+    a = tensor_of(a, op.name)
+    sizes, target = a.shape if shape is None else shape, a.dtype if dtype is None else dtype
+    return _full(op, sizes, value, target, order, device or a.device)
 
 
 def full_like(
@@ -193,19 +181,12 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
-    check_order("full_like", order)
-    a = tensor_of(a, "full_like")
-    target = a.dtype if dtype is None else dtypes.parse(dtype)
-    if is_array_like(fill_value):
-        sizes = a.shape if shape is None else shape
-        return laid_out(full(sizes, fill_value, target, device=device or a.device), order)
-    value = number_of("full_like", "fill_value", fill_value, target)
-    return _like(FULL_LIKE, a, value, target, shape, device, order)
+    return _like(FULL_LIKE, a, fill_value, dtype, order, shape, device)
 
 
-def _constant_like(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
     """Return the public function that creates a tensor of one value, like another tensor."""
-    name = op.name
+    op = _maker(name)
 
     def function(
         a: Operand,
@@ -216,31 +197,16 @@ def _constant_like(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
         *,
         device: Any = None,
     ) -> Tensor:
-        check_order(name, order)
-        return _like(op, a, value, dtype, shape, device, order)
+        return _like(op, a, value, dtype, order, shape, device)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
 
 
 _DEFAULTS = "with the shape, dtype and device of `a` as defaults."
-zeros_like = _constant_like(ZEROS_LIKE, 0, f"Return zeros, {_DEFAULTS}")
-ones_like = _constant_like(ONES_LIKE, 1, f"Return ones, {_DEFAULTS}")
-
-
-def empty_like(
-    prototype: Operand,
-    /,
-    dtype: object = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: int | Shape | None = None,
-    *,
-    device: Any = None,
-) -> Tensor:
-    """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
-    check_order("empty_like", order)
-    return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
+zeros_like = _constant_like("zeros_like", 0, f"Return zeros, {_DEFAULTS}")
+ones_like = _constant_like("ones_like", 1, f"Return ones, {_DEFAULTS}")
+empty_like = _constant_like("empty_like", 0, f"Like `empty`, {_DEFAULTS}")
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -386,14 +352,14 @@ def _ramp(
         made = _int_ramp(op, count, int(start), int(step), dtypes.int32, device)
         return converted(made, dtype)
     if dtype.is_integer:
-        return floored(ramp_bits(count, start, step, device, stop), dtype)
+        return float64_bits.floored(float64_bits.ramp_bits(count, start, step, device, stop), dtype)
     real = dtypes.real_of(dtypes.floating(dtype))
     if real.has_64_bits:
         values = converted(Tensor(index((count,), device)), real) * step + start
         if stop is not None:
             values = where(equal(Tensor(index((count,), device)), count - 1), stop, values)
     else:
-        values = rounded_ramp(count, start, step, device, stop)
+        values = float64_bits.rounded_ramp(count, start, step, device, stop)
     return converted(values, dtype)
 
 
@@ -442,7 +408,8 @@ def linspace(
     ints.
     """
     if is_array_like(start) or is_array_like(stop):
-        return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
+        spaced, step = _between(start, stop, num, endpoint, dtype, axis, device)
+        return (spaced, step) if retstep else spaced
     normalize_axis("linspace", axis, 1)
     start, stop = (number_of("linspace", "an end", v) for v in (start, stop))
     if isinstance(start, complex) or isinstance(stop, complex):
@@ -453,12 +420,8 @@ def linspace(
         )
         made = converted(apply(COMPLEX, (real, imag)), target)
         return (made, complex(step, turn)) if retstep else made
-    num = whole_number("linspace", "num", num)
-    if num < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {num}")
-    on_device = parse(device)
-    target = _parsed(dtype)
-    gaps = num - 1 if endpoint else num
+    num, gaps = _counts(num, endpoint)
+    on_device, target = parse(device), _parsed(dtype)
     low, high = float(start), float(stop)
     step = (high - low) / max(gaps, 1)
     end = high if endpoint and num > 1 else None
@@ -473,6 +436,14 @@ def linspace(
         values = arange(num, dtype=wide, device=on_device) * distance // max(gaps, 1) + int(start)
     spaced = _named(LINSPACE, converted(values, target))
     return (spaced, step if gaps > 0 else math.nan) if retstep else spaced
+
+
+def _counts(num: object, endpoint: bool) -> tuple[int, int]:
+    """Return the numbers of points and of intervals of `linspace`."""
+    count = whole_number("linspace", "num", num)
+    if count < 0:
+        raise ValueError(f"linspace: num must be at least 0, not {count}")
+    return count, count - 1 if endpoint else count
 
 
 def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
@@ -495,16 +466,9 @@ def _beside_halves(number: Operand, other: Operand) -> Operand:
 
 
 def _between(
-    start: Operand,
-    stop: Operand,
-    num: int,
-    endpoint: bool,
-    retstep: bool,
-    dtype: object,
-    axis: int,
-    device: Any,
-) -> Any:
-    """`linspace` between ends that are tensors or have axes."""
+    start: Operand, stop: Operand, num: int, endpoint: bool, dtype: object, axis: int, device: Any
+) -> tuple[Tensor, Tensor]:
+    """Return `linspace` between ends that are tensors or have axes, and the step."""
     start, stop = _beside_halves(start, stop), _beside_halves(stop, start)
     placed: Operand = start
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
@@ -514,31 +478,31 @@ def _between(
     target = low.dtype if dtype is None else dtypes.parse(dtype)
     if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
-    count = whole_number("linspace", "num", num)
-    if count < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {num}")
-    gaps = count - 1 if endpoint else count
+    count, gaps = _counts(num, endpoint)
     distance = high - low
     step = distance / builtins.max(gaps, 1)
     rank = step.ndim
-    counted = arange(count, device=step.device)
-    counted = counted.reshape(count, *(1,) * rank)
+    counted = arange(count, device=step.device).reshape(count, *(1,) * rank)
     is_single = step.dtype.is_floating and not step.dtype.has_64_bits
     bits = _bits_of_ends(start, stop, low, high) if is_single else None
     if target.is_integer and all(not v.dtype.is_inexact for v in ends):
         first, last = (converted(v, dtypes.int64) for v in ends)
         spaced = first + converted(counted, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
     elif bits is not None:
-        spaced = divided(*bits, counted, builtins.max(gaps, 1))
-        spaced = floored(spaced, target) if target.is_integer else to_float32(spaced)
-        if retstep:
-            exact = divided_step(*bits, builtins.max(gaps, 1))
-            step = converted(to_float32(exact), step.dtype)
+        spaced = float64_bits.divided(*bits, counted, builtins.max(gaps, 1))
+        spaced = (
+            float64_bits.floored(spaced, target)
+            if target.is_integer
+            else float64_bits.to_float32(spaced)
+        )
+        step = converted(
+            float64_bits.to_float32(float64_bits.divided_step(*bits, builtins.max(gaps, 1))),
+            step.dtype,
+        )
     else:
         numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
-        is_zero = equal(step, 0)
-        has_zero_step = is_zero.any() if rank else is_zero
+        has_zero_step = equal(step, 0).any()
         intervals = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
         shares = numbers * (1 / intervals) if step.dtype.is_complex else numbers / intervals
@@ -551,7 +515,7 @@ def _between(
     spaced = converted(spaced, target)
     new_axis = normalize_axis("linspace", axis, rank + 1)
     spaced = spaced.transpose((*range(1, new_axis + 1), 0, *range(new_axis + 1, rank + 1)))
-    return (spaced, step if gaps > 0 else step * math.nan) if retstep else spaced
+    return spaced, step if gaps > 0 else step * math.nan
 
 
 def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -559,7 +523,7 @@ def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Ten
 
     `low` and `high` are the same ends in the common dtype.
     """
-    ends = [_end(v, x.ndim, x.device) for v, x in ((start, low), (stop, high))]
+    ends = [_end(v, x.device) for v, x in ((start, low), (stop, high))]
     types = [(v.dtype.kind, v.dtype.itemsize) for v in ends if hasattr(v, "dtype")]
     types += [("f", 8) for v in ends if type(v) is array]
     has_floats = any(kind == "f" for kind, _ in types)
@@ -569,7 +533,7 @@ def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Ten
     return _bits_of_end(first, low), _bits_of_end(last, high)
 
 
-def _end(value: Any, rank: int, device: Device) -> Any:
+def _end(value: Any, device: Device) -> Any:
     """Return an end as a tensor, a NumPy array or number, a Python number or an array of float64.
 
     Lists are float64 in NumPy, except lists of bools.
@@ -577,9 +541,7 @@ def _end(value: Any, rank: int, device: Device) -> Any:
     if isinstance(value, Real):
         return float(value)
     if isinstance(value, list | tuple | range):
-        numbers = cast("Any", value)
-        for _ in range(1, rank):
-            numbers = [*chain.from_iterable(numbers)]
+        numbers, _ = numbers_of("linspace", value)
         if not numbers or any(type(n) is not bool for n in numbers):
             return array("d", numbers)
     elif hasattr(getattr(value, "dtype", None), "kind"):
@@ -590,9 +552,9 @@ def _end(value: Any, rank: int, device: Device) -> Any:
 def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     shape, device = converted_end.shape, converted_end.device
     if isinstance(end, Tensor):
-        return float64_bits(widened(end))
+        return float64_bits.float64_bits(widened(end))
     if not shape:
-        return constant_bits(float(end), device)
+        return float64_bits.constant_bits(float(end), device)
     if type(end) is array:
         bits: Any = memoryview(cast("array[float]", end)).cast("B").cast("Q")
     else:

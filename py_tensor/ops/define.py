@@ -1,8 +1,11 @@
-"""Definition of ops: one assignment defines the function, the method, the node and its meaning.
+"""Definition of ops: one decorated function defines the public function, the method and the node.
 
-    exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
+    @unary(FLOATING, vjp=lambda g, y, x, _: (g * y,), ulp=4)
+    def exp(np, x):
+        return np.exp(x)
 
-The functions record their op by recipes (`record.py`).
+The decorated function is the computation with NumPy. The functions record their op by recipes
+(`record.py`).
 """
 
 from __future__ import annotations
@@ -11,31 +14,29 @@ import inspect
 import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from types import MethodType
 from typing import Any, NamedTuple, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, check_option, check_order
-from py_tensor.base.shapes import broadcast
 from py_tensor.ir.bind import Recipes, follow
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
-from py_tensor.ir.op import Elementwise
+from py_tensor.ir.op import Elementwise, OnArrays
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     coerce,
     common_dtype,
-    device_of,
     goes_first,
     in_dtype,
-    lift,
     number_like,
     takes,
     takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
-from py_tensor.ops.record import Recorded, apply, filled, recipe_of
+from py_tensor.ops.record import Recorded, apply, filled, lifted, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 # The types of defined functions.
@@ -43,10 +44,8 @@ Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
 
 
-# The callables in definitions: numpy(np, *arrays), and vjp(g, y, *operands, None), which returns a
-# gradient or None for each operand.
-OnArray = Callable[[Any, Any], Any]
-OnArrays = Callable[[Any, Any, Any], Any]
+# The derivatives in definitions: vjp(g, y, *operands, None), which returns a gradient or None for
+# each operand.
 UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
 BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
@@ -102,7 +101,8 @@ class Loop(NamedTuple):
 LOOPS: dict[str, Loop] = {}
 """The loops of elementwise functions whose operands have one dtype, by name."""
 UFUNCS: list[Any] = []
-"""Elementwise functions whose methods are not installed yet; `ufuncs` installs them."""
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
+"""The methods of elementwise functions; `ufuncs`, which needs reductions, defines them."""
 
 
 def count_operands(
@@ -117,12 +117,13 @@ def count_operands(
         function.types = loop.types(nin, nout)
         function.ntypes = len(function.types)
     UFUNCS.append(function)
-    for complete in ON_UFUNC:
-        complete()
+    give_methods(function)
 
 
-ON_UFUNC: list[Callable[[], None]] = []
-"""Callbacks for new entries of `UFUNCS`."""
+def give_methods(function: Any) -> None:
+    """Give an elementwise function its methods, such as `reduce`, as far as they are defined."""
+    for name, method in UFUNC_METHODS.items():
+        setattr(function, name, MethodType(method, function))
 
 
 def with_options(
@@ -133,7 +134,6 @@ def with_options(
     accepts: Accepts,
     doc: str | None,
     op: Elementwise | None = None,
-    recipes: Recipes[Meta, Recorded | None] | None = None,
     ulp: float | None = None,
     method: bool = False,
     nout: int = 1,
@@ -146,17 +146,12 @@ def with_options(
     ----------
     op
         The op of the result, if it is one op.
-    recipes
-        The recipes of the op for one tensor, which then replace `record`.
     is_uniform
         Whether all operands have one dtype, and all results. Otherwise `dtype` is that of the first
         operand.
     """
     gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
-    options = _Options(name, accepts, record, gives, nout, is_uniform)
-    function = _of_two(options) if nin == 2 else _of_one(options, recipes)
-    if nout == 2:
-        function.__defaults__ = ((None, None),)  # that of `out`
+    function = _taking_options(name, record, accepts, gives, (nin, nout), is_uniform)
     function.__name__ = function.__qualname__ = name
     loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
     count_operands(function, nin, nout, loop)
@@ -164,25 +159,77 @@ def with_options(
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
         function.__doc__ += f"\n\n{said} in float32."
-    named = {} if operator is None else {"operator": f"__{operator}__"}
-    register(function, op, method=method, ulp=ulp, **named)
+    method_name = {} if operator is None else {"operator": f"__{operator}__"}
+    register(function, op, method=method, ulp=ulp, **method_name)
     return function
 
 
-def _mapping(wgsl: str | Mapping[str, str]) -> Mapping[str, str]:
-    return {"*": wgsl} if isinstance(wgsl, str) else wgsl
+def _taking_options(
+    name: str,
+    record: Callable[..., Any],
+    accepts: Accepts,
+    gives: DType | Callable[[DType], DType] | None,
+    counts: tuple[int, int],
+    is_uniform: bool,
+) -> Any:
+    """Return the function for `with_options`; `counts` are the numbers of operands and results."""
+    nin, nout = counts
+    count = nin if is_uniform else 1  # the operands that `dtype` is for
+
+    def all_options(
+        *operands: Operand,
+        out: Out = None,
+        where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
+    ) -> Any:
+        if len(operands) == nin + 1 and out is None:
+            operands, out = operands[:nin], operands[nin]
+        if len(operands) != nin:
+            raise TypeError(f"{name}: takes {nin} operands, and out, not {len(operands)}")
+        if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
+            wanted = _computed_dtype(name, gives, dtype)
+            check_options(name, accepts, operands[:count], wanted, casting, signature, order)
+            if wanted is not None:
+                operands = (*_in_dtype(name, operands[:count], wanted), *operands[count:])
+        results = record(*operands)
+        if nout == 2:
+            out = (None, None) if out is None else out
+            return stored_both(name, results, out, where, casting)
+        return stored(name, results, out, where, casting)
+
+    def function(*operands: Operand, **options: Any) -> Any:
+        # Most calls have no options; Python would set each of them to its default.
+        if options or len(operands) != nin:
+            return all_options(*operands, **options)
+        return record(*operands)
+
+    all_options.__qualname__ = name
+    public: Any = function
+    public.__signature__ = _signature(all_options, nin, nout)
+    public.__annotations__["return"] = public.__signature__.return_annotation
+    return public
 
 
-def _numpys(name: str, nin: int) -> Callable[..., Any]:
-    """Return NumPy's function of a name as the implementation of an op."""
+_signatures: dict[tuple[int, int], inspect.Signature] = {}
 
-    def of_one(np: Any, x: Any) -> Any:
-        return getattr(np, name)(x)
 
-    def of_two(np: Any, x: Any, y: Any) -> Any:
-        return getattr(np, name)(x, y)
-
-    return of_one if nin == 1 else of_two
+def _signature(function: Callable[..., Any], nin: int, nout: int) -> inspect.Signature:
+    """Return NumPy's signature of a function with options, which takes `out` by position, too."""
+    if (nin, nout) not in _signatures:
+        signature = inspect.signature(function)
+        operands, out, *options = signature.parameters.values()
+        names = ("x",) if nin == 1 else ("x1", "x2")
+        first = [operands.replace(name=name, kind=operands.POSITIONAL_ONLY) for name in names]
+        default = None if nout == 1 else (None, None)
+        out = out.replace(kind=out.POSITIONAL_OR_KEYWORD, default=default)
+        result = "Tensor" if nout == 1 else "tuple[Tensor, Tensor]"
+        signature = inspect.Signature([*first, out, *options], return_annotation=result)
+        _signatures[nin, nout] = signature
+    return _signatures[nin, nout]
 
 
 def check_options(
@@ -228,96 +275,122 @@ def check_options(
             check_kind(op, number_dtype, target, "casting='unsafe' allows it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What a function needs for NumPy's options; `record` computes without them."""
+def _computed_dtype(
+    op: str, gives: DType | Callable[[DType], DType] | None, dtype: object
+) -> DType | None:
+    """Return the dtype in which to compute for the option `dtype`; None if that is open.
 
-    name: str
-    accepts: Accepts
-    record: Callable[..., Any]
-    gives: DType | Callable[[DType], DType] | None
-    nout: int
-    is_uniform: bool
-
-    def compute(
-        self,
-        operands: tuple[Operand, ...],
-        out: Out,
-        where: Operand,
-        casting: str,
-        order: str,
-        dtype: object,
-        signature: object,
-    ) -> Any:
-        if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
-            count = len(operands) if self.is_uniform else 1
-            converted = self.in_dtype(operands[:count], dtype, casting, signature, order)
-            operands = (*converted, *operands[count:])
-        result = self.record(*operands)
-        if self.nout == 2:
-            return stored_both(self.name, result, out, where, casting)
-        return stored(self.name, result, out, where, casting)
-
-    def in_dtype(
-        self,
-        operands: Sequence[Operand],
-        dtype: object,
-        casting: str,
-        signature: object,
-        order: object,
-    ) -> Sequence[Operand]:
-        """Return the operands in the requested dtype, which is the result's if that is bool.
-
-        Python numbers beside other operands are weak.
-
-        Raises
-        ------
-        DTypeError
-            If the op does not compute in the dtype, or `casting` does not allow the conversion.
-        """
-        if isinstance(self.gives, DType) and dtype is not None:
-            if dtypes.parse(dtype) is not self.gives:
-                raise DTypeError(f"{self.name}: returns {self.gives}, not {dtype}")
-            dtype = None
-        check_options(self.name, self.accepts, operands, dtype, casting, signature, order)
-        if dtype is None:
-            return operands
-        target = dtypes.parse(dtype)
-        are_numbers = all(isinstance(x, Scalar) for x in operands)
-
-        def is_weak(x: Operand) -> bool:
-            return isinstance(x, Scalar) and dtypes.is_of_kind(dtypes.of_scalar(x), target)
-
-        return [
-            x if is_weak(x) and not are_numbers else in_dtype(self.name, x, target)
-            for x in operands
-        ]
-
-
-def _no_recipe(meta: Meta) -> None:
+    An op whose results have one dtype computes in any; `dtype` can be only that of the results.
+    """
+    wanted = None if dtype is None else dtypes.parse(dtype)
+    if wanted is None or not isinstance(gives, DType):
+        return wanted
+    if wanted is not gives:
+        raise DTypeError(f"{op}: returns {gives}, not {dtype}")
     return None
 
 
-def _of_one(options: _Options, known: Recipes[Meta, Recorded | None] | None) -> Any:
-    """Return a function of one operand; `known` are the recipes of its op, if it has one."""
-    record = options.record
-    recipes = Recipes[Meta, Recorded | None](_no_recipe) if known is None else known
+def _in_dtype(op: str, operands: Sequence[Operand], dtype: DType) -> list[Operand]:
+    """Return the operands in a dtype; Python numbers beside other operands are weak."""
+    are_numbers = all(isinstance(x, Scalar) for x in operands)
 
-    def function(
-        x: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = SAME_KIND,
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor:
-        is_plain = dtype is None and casting is SAME_KIND and signature is None and order == "K"
-        if not (is_plain and out is None and where is True):
-            return options.compute((x,), out, where, casting, order, dtype, signature)
+    def is_weak(x: Operand) -> bool:
+        return isinstance(x, Scalar) and dtypes.is_of_kind(dtypes.of_scalar(x), dtype)
+
+    return [x if is_weak(x) and not are_numbers else in_dtype(op, x, dtype) for x in operands]
+
+
+def _elementwise(
+    nin: int,
+    accepts: Accepts,
+    wgsl: str | Mapping[str, str] | None = None,
+    *,
+    vjp: UnaryVjp | BinaryVjp | NotDifferentiable,
+    result: DType | Callable[[DType], DType] | None = None,
+    ulp: float = EXACT,
+    cost: int = 1,
+    method: bool = False,
+    operator: str | None = None,
+) -> Callable[[OnArrays], Callable[..., Tensor]]:
+    """Return a decorator that defines an elementwise op by the same computation with NumPy.
+
+    The decorated function takes NumPy and arrays. The op and its public function have its name and
+    docstring.
+
+    Parameters
+    ----------
+    nin
+        The number of operands.
+    wgsl
+        The WGSL, for each type if it differs; by default a call of ``{name}_{type}``.
+    vjp
+        The derivative, see `Vjp`.
+    result
+        The dtype of the result, if it is not that of the operands.
+    ulp
+        The largest error of the result in float32.
+    cost
+        A rough number of instructions.
+    method, operator
+        Whether the function is a method, too; and, for two operands, the name of its Python
+        operator: "add" defines ``__add__``, ``__radd__`` and ``__iadd__``.
+    """
+
+    def define(numpy: Any) -> Callable[..., Tensor]:
+        name = numpy.__name__
+        text = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
+        texts = {"*": text} if isinstance(text, str) else text
+        op = Elementwise(name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
+        return function_of(op, doc=numpy.__doc__, ulp=ulp, method=method, operator=operator)
+
+    return define
+
+
+unary = partial(_elementwise, 1, method=True)
+binary = partial(_elementwise, 2)
+
+
+def function_of(
+    op: Elementwise,
+    *,
+    doc: str | None,
+    ulp: float = EXACT,
+    method: bool = False,
+    operator: str | None = None,
+    others: Binary | None = None,
+) -> Callable[..., Tensor]:
+    """Create the public function of an existing op of one or two operands.
+
+    `others` replaces `apply` if the operands are not two tensors.
+    """
+
+    def made(*kinds: Any) -> Recorded | None:
+        return None if op.decide is not None and _are_unlike(*kinds) else recipe_of(op, *kinds)
+
+    def any_operands(*operands: Operand) -> Tensor:
+        return apply(op, operands)
+
+    # By the metas of tensors; `int` or `float` stands for a number.
+    recipes = Recipes[Any, Recorded | None](made)
+    recording = _recording_one if op.operands == 1 else _recording_two
+    record = recording(recipes, others or any_operands)
+    if operator is not None:
+        _install_operator(operator, record, recipes)
+    computed = op.accepts.takes(dtypes.float32) and op.accepts.compute(dtypes.float32)
+    error = ulp if computed and op.result(computed).is_floating else None
+    return with_options(
+        op.name, record, nin=op.operands, accepts=op.accepts, op=op, doc=doc, ulp=error,
+        method=method, operator=operator,
+    )  # fmt: skip
+
+
+_Recipes = Recipes[Any, Recorded | None]
+
+
+def _recording_one(recipes: _Recipes, other: Unary) -> Unary:
+    """Return the op of one operand for a tensor; `other` handles all other operands."""
+
+    def function(x: Operand, /) -> Tensor:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             recipe = recipes[node.meta]
@@ -326,128 +399,13 @@ def _of_one(options: _Options, known: Recipes[Meta, Recorded | None] | None) -> 
                 if steps:
                     node = follow(node, steps)
                 return Tensor(make((node,)))
-        return record(x)
+        return other(x)
 
     return function
-
-
-def _of_two(options: _Options) -> Any:
-    """Return a function of two operands."""
-    record = options.record
-
-    def function(
-        x1: Operand,
-        x2: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = SAME_KIND,
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor:
-        is_plain = dtype is None and casting is SAME_KIND and signature is None and order == "K"
-        if not (is_plain and out is None and where is True):
-            return options.compute((x1, x2), out, where, casting, order, dtype, signature)
-        return record(x1, x2)
-
-    return function
-
-
-def unary(
-    name: str,
-    accepts: Accepts,
-    wgsl: str | Mapping[str, str] | None = None,
-    numpy: OnArray | None = None,
-    *,
-    vjp: UnaryVjp | NotDifferentiable,
-    doc: str,
-    result: DType | Callable[[DType], DType] | None = None,
-    ulp: float = EXACT,
-    cost: int = 1,
-    method: bool = True,
-) -> Unary:
-    """Define an elementwise op of one operand, whose error in float32 is at most `ulp`.
-
-    By default its WGSL calls the function ``{name}_{type}``, and `numpy` is NumPy's function of
-    that name.
-    """
-    op = Elementwise(
-        name,
-        _mapping(wgsl or f"{name}_{{t}}({{0}})"),
-        numpy or _numpys(name, 1),
-        accepts,
-        result,
-        vjp=vjp,
-        cost=cost,
-    )
-    return unary_of(op, doc=doc, ulp=ulp, method=method)
-
-
-def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
-    """Create the public function of an existing op of one operand, like `unary`."""
-
-    def record(x: Operand) -> Tensor:
-        return apply(op, (x,))
-
-    def made(meta: Meta) -> Recorded | None:
-        return recipe_of(op, meta)
-
-    return with_options(
-        op.name, record, nin=1, accepts=op.accepts, op=op, doc=doc, ulp=_if_float(op, ulp),
-        method=method, recipes=Recipes(made),
-    )  # fmt: skip
-
-
-def _if_float(op: Elementwise, ulp: float) -> float | None:
-    """Return the error of an op with float32 results, else None."""
-    return (
-        ulp
-        if op.accepts.takes(dtypes.float32)
-        and op.result(op.accepts.compute(dtypes.float32)).is_floating
-        else None
-    )
-
-
-def binary(
-    name: str,
-    accepts: Accepts,
-    wgsl: str | Mapping[str, str] | None = None,
-    numpy: OnArrays | None = None,
-    *,
-    vjp: BinaryVjp | NotDifferentiable,
-    doc: str,
-    result: DType | Callable[[DType], DType] | None = None,
-    ulp: float = EXACT,
-    cost: int = 1,
-    operator: str | None = None,
-) -> Binary:
-    """Define an elementwise op of two operands, whose error in float32 is at most `ulp`.
-
-    `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``. The defaults are
-    those of `unary`.
-    """
-    op = Elementwise(
-        name,
-        _mapping(wgsl or f"{name}_{{t}}({{0}}, {{1}})"),
-        numpy or _numpys(name, 2),
-        accepts,
-        result,
-        vjp=vjp,
-        cost=cost,
-    )
-    return binary_of(op, doc=doc, ulp=ulp, operator=operator)
 
 
 def comparison(
-    name: str,
-    operator: str,
-    accepts: Accepts,
-    wgsl: Mapping[str, str],
-    *,
-    doc: str,
+    name: str, operator: str, accepts: Accepts, wgsl: Mapping[str, str], *, doc: str
 ) -> Binary:
     """Define an elementwise comparison, and its method ``__{operator}__``.
 
@@ -456,35 +414,43 @@ def comparison(
     """
     decide = _deciding(operator)
     op = Elementwise(
-        name, wgsl, _numpys(name, 2), accepts, dtypes.bool_, decide=decide, vjp=NOT_DIFFERENTIABLE
+        name,
+        wgsl,
+        lambda np, x, y: getattr(np, name)(x, y),
+        accepts,
+        dtypes.bool_,
+        decide=decide,
+        vjp=NOT_DIFFERENTIABLE,
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
-        if type(x) is not Tensor and hasattr(x, "dtype"):
-            x = _as_exact(x, y)
-        elif type(y) is not Tensor and hasattr(y, "dtype"):
-            y = _as_exact(y, x)
-        first, second = coerce(name, (x, y))
-        if isinstance(first, float) and _has_integers(second):
-            first = _beside_integers(_MIRRORED[operator], first)
-        elif isinstance(second, float) and _has_integers(first):
-            second = _beside_integers(operator, second)
-        if isinstance(first, Tensor) and isinstance(second, Tensor):
-            apart = apart_by_sign(first, second)
-            return apply(op, (first, second)) if apart is None else apart
-        decided = _decided(decide, first, second)
-        return apply(op, (first, second)) if decided is None else decided
+        first, second = coerce(name, (_as_exact(x, y), _as_exact(y, x)))
+        if not isinstance(second, Tensor):
+            exact = _among_integers(operator, first, second)
+            return apply(op, (first, second)) if exact is None else with_number(first, exact, 1)
+        if not isinstance(first, Tensor):
+            exact = _among_integers(_MIRRORED[operator], second, first)
+            return apply(op, (first, second)) if exact is None else with_number(second, exact, 0)
+        if dtypes.have_no_common(first.dtype, second.dtype):
+            return apart_by_sign(first, second)
+        return apply(op, (first, second))
 
-    def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
-        """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
-        if not dtypes.have_no_common(x.dtype, y.dtype):
-            return None
+    def with_number(x: Any, number: Scalar, position: int) -> Tensor:
+        """Compare integers with a number; if it is out of range, the result is one for all."""
+        operands = (x, number) if position else (number, x)
+        if isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number):
+            return apply(op, operands)
+        value = decide(0, number) if position else decide(number, 0)
+        return filled(value, meta_of(x.shape, dtypes.bool_, x.device))
+
+    def apart_by_sign(x: Tensor, y: Tensor) -> Tensor:
+        """Compare uint64 and signed integers by bits and sign."""
         negative: Any = (x if x.dtype.is_signed else y) < 0
         alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
         below = decide(-1, 0) if x.dtype.is_signed else decide(0, -1)
         return negative | alike if below else ~negative & alike
 
-    return binary_of(op, doc=doc, operator=operator, record=record)
+    return function_of(op, doc=doc, operator=operator, others=record)
 
 
 def _deciding(operator: str) -> Callable[[Any, Any], bool]:
@@ -492,138 +458,96 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
     plain: Callable[[Any, Any], bool] = getattr(python_operator, operator)
     if operator in ("eq", "ne"):
         return plain
-    strict = python_operator.lt if operator in ("lt", "le") else python_operator.gt
 
     def decide(x: Any, y: Any) -> bool:
         if not isinstance(x, complex) and not isinstance(y, complex):
             return plain(x, y)
-        if x.real == y.real:
-            return plain(x.imag, y.imag)
-        return strict(x.real, y.real) and x.imag == x.imag and y.imag == y.imag
+        has_nan = x.imag != x.imag or y.imag != y.imag  # which tuples compare only beside equals
+        return not has_nan and plain((x.real, x.imag), (y.real, y.imag))
 
     return decide
 
 
-def _has_integers(x: Tensor | Scalar) -> bool:
-    return isinstance(x, Tensor) and not x.dtype.is_inexact
-
-
 def _as_exact(x: Operand, other: Operand) -> Operand:
     """Return a NumPy integer beside integers as Python's, which is compared exactly with them."""
-    number = number_like(x) if isinstance(other, Tensor) and _has_integers(other) else None
+    if type(x) is Tensor or not hasattr(x, "dtype"):
+        return x
+    has_integers = isinstance(other, Tensor) and not other.dtype.is_inexact
+    number = number_like(x) if has_integers else None
     return number if isinstance(number, int) else x
 
 
-def _beside_integers(operator: str, number: float) -> Scalar:
-    """Return the int to compare integers with instead of a float, or the float itself.
+def _among_integers(operator: str, x: Any, number: Scalar) -> Scalar | None:
+    """Return the number to compare a tensor of integers with exactly; None for other tensors.
 
-    It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
+    For a float it is an int, unless all integers compare alike with it: if it is infinite, NaN or
+    equal to none.
     """
-    if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
+    if x.dtype.is_inexact or isinstance(number, complex):
+        return None
+    if isinstance(number, int) or not math.isfinite(number):
         return number
+    if operator in ("eq", "ne"):
+        return number if number % 1 else int(number)
     return math.ceil(number) if operator in ("lt", "ge") else math.floor(number)
 
 
-def _decided(
-    decide: Callable[[Scalar, Scalar], bool], x: Tensor | Scalar, y: Tensor | Scalar
-) -> Tensor | None:
-    """Return a comparison of integers with a number out of range: one result for all."""
-    tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
-    if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
-        return None
-    assert isinstance(tensor, Tensor)
-    dtype = dtypes.numeric(tensor.dtype)
-    if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
-        return None
-    value = decide(0, scalar) if tensor is x else decide(scalar, 0)
-    return filled(value, meta_of(tensor.shape, dtypes.bool_, tensor.device))
+def _recording_two(recipes: _Recipes, other: Binary) -> Binary:
+    """Return the op for a tensor with a tensor or number; `other` handles all other operands.
 
-
-def binary_of(
-    op: Elementwise,
-    *,
-    doc: str,
-    ulp: float = EXACT,
-    operator: str | None = None,
-    record: Binary | None = None,
-) -> Binary:
-    """Create the public function of an existing op of two operands, like `binary`.
-
-    `record` replaces `apply` if the operands are not two tensors.
+    It is made separately for the function and the operator, because an additional call would
+    increase the overhead by a third.
     """
 
-    def made(*kinds: Any) -> Recorded | None:
-        return None if op.decide is not None and _are_unlike(*kinds) else recipe_of(op, *kinds)
-
-    # By the metas of tensors; `int` or `float` stands for a number.
-    recipes = Recipes[tuple[Any, Any], Recorded | None](made)
-
-    def any_operands(x: Operand, y: Operand) -> Tensor:
-        return apply(op, (x, y))
-
-    def recording(other: Callable[[Any, Any], Any]) -> Binary:
-        """Return the op for a tensor with a tensor or number; `other` handles all other operands.
-
-        It is made separately for the function and the operator, because an additional call would
-        increase the overhead by a third.
-        """
-
-        def function(x: Operand, y: Operand, /) -> Tensor:
-            if type(x) is Tensor:
-                kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
-                a = x._node  # pyright: ignore[reportPrivateUsage]
-                if kind is Tensor:
-                    b = y._node  # pyright: ignore[reportPrivateUsage]
-                    recipe = recipes[a.meta, b.meta]
-                    if recipe is not None:
-                        (first, second), make, _ = recipe
-                        if first:
-                            a = follow(a, first)
-                        if second:
-                            b = follow(b, second)
-                        return Tensor(make((a, b)))
-                elif kind is int or isinstance(y, float):  # includes NumPy's float64
-                    kind = kind if kind is int else float
-                    recipe = recipes[a.meta, kind]
-                    if recipe is not None:
-                        (steps, _), make, (low, high, convert, make_number) = recipe
-                        if kind is float or low <= y <= high:
-                            if steps:
-                                a = follow(a, steps)
-                            return Tensor(make((a, make_number(convert(y), ()))))
-            return other(x, y)
-
-        return function
-
-    def reflected(other: Callable[[Any, Any], Any]) -> Binary:
-        """Return the op with a number to the left of a tensor; `other` handles all other operands.
-
-        It is written out, like `recording`, to save the overhead of a call.
-        """
-
-        def function(x: Tensor, y: Operand, /) -> Tensor:
+    def function(x: Operand, y: Operand, /) -> Tensor:
+        if type(x) is Tensor:
             kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
-            if kind is int or isinstance(y, float):
-                kind = kind if kind is int else float
-                a = x._node  # pyright: ignore[reportPrivateUsage]
-                recipe = recipes[kind, a.meta]
+            a = x._node  # pyright: ignore[reportPrivateUsage]
+            if kind is Tensor:
+                b = y._node  # pyright: ignore[reportPrivateUsage]
+                recipe = recipes[a.meta, b.meta]
                 if recipe is not None:
-                    (_, steps), make, (low, high, convert, make_number) = recipe
+                    (first, second), make, _ = recipe
+                    if first:
+                        a = follow(a, first)
+                    if second:
+                        b = follow(b, second)
+                    return Tensor(make((a, b)))
+            elif kind is int or isinstance(y, float):  # includes NumPy's float64
+                kind = kind if kind is int else float
+                recipe = recipes[a.meta, kind]
+                if recipe is not None:
+                    (steps, _), make, (low, high, convert, make_number) = recipe
                     if kind is float or low <= y <= high:
                         if steps:
                             a = follow(a, steps)
-                        return Tensor(make((make_number(convert(y), ()), a)))
-            return other(x, y)
+                        return Tensor(make((a, make_number(convert(y), ()))))
+        return other(x, y)
 
-        return function
+    return function
 
-    plain = recording(record or any_operands)
-    if operator is not None:
-        _install_operator(operator, plain, recording, reflected)
-    return with_options(
-        op.name, plain, nin=2, accepts=op.accepts, op=op, doc=doc, ulp=_if_float(op, ulp),
-        operator=operator,
-    )  # fmt: skip
+
+def _reflected(recipes: _Recipes, other: Binary) -> Binary:
+    """Return the op with a number to the left of a tensor; `other` handles all other operands.
+
+    It is written out, like `_recording_two`, to save the overhead of a call.
+    """
+
+    def function(x: Tensor, y: Operand, /) -> Tensor:
+        kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
+        if kind is int or isinstance(y, float):
+            kind = kind if kind is int else float
+            a = x._node  # pyright: ignore[reportPrivateUsage]
+            recipe = recipes[kind, a.meta]
+            if recipe is not None:
+                (_, steps), make, (low, high, convert, make_number) = recipe
+                if kind is float or low <= y <= high:
+                    if steps:
+                        a = follow(a, steps)
+                    return Tensor(make((make_number(convert(y), ()), a)))
+        return other(x, y)
+
+    return function
 
 
 def _are_unlike(x: Any, y: Any) -> bool:
@@ -650,11 +574,7 @@ def composed(
         name = compose.__name__
 
         def record(*operands: Operand) -> Any:
-            coerced = coerce(name, operands)
-            shape = broadcast(name, *(x.shape for x in coerced if isinstance(x, Tensor)))
-            target, device = accepts.check(name, common_dtype(name, coerced)), device_of(coerced)
-            device.check(name, meta_of((), target, device))
-            return compose(*(Tensor(lift(name, x, shape, target, device)) for x in coerced))
+            return compose(*map(Tensor, lifted(name, accepts, coerce(name, operands))))
 
         return with_options(
             name, record, nin=compose.__code__.co_argcount, accepts=accepts,
@@ -687,12 +607,7 @@ def _left_to(other: object, method: str, x: Tensor) -> Any:
     return NotImplemented if reflected is None else reflected(x.item())
 
 
-def _install_operator(
-    operator: str,
-    function: Binary,
-    recording: Callable[[Callable[[Any, Any], Any]], Binary],
-    reflected: Callable[[Callable[[Any, Any], Any]], Binary],
-) -> None:
+def _install_operator(operator: str, function: Binary, recipes: _Recipes) -> None:
     is_comparison = operator in _MIRRORED
     unlike = _OF_UNLIKE.get(operator)
     if operator == "mul":
@@ -719,9 +634,12 @@ def _install_operator(
             self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
         return assign_result(f"i{operator}", self, function(self, other))
 
-    named: list[tuple[str, Any]] = [(f"__{operator}__", recording(mixed))]
+    named: list[tuple[str, Any]] = [(f"__{operator}__", _recording_two(recipes, mixed))]
     if not is_comparison:
-        named += [(f"__r{operator}__", reflected(mirrored)), (f"__i{operator}__", in_place)]
+        named += [
+            (f"__r{operator}__", _reflected(recipes, mirrored)),
+            (f"__i{operator}__", in_place),
+        ]
     for name, f in named:
         f.__name__ = name
         install(name, f)

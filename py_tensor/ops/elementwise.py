@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from py_tensor.base import dtypes
@@ -29,7 +30,7 @@ from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import Unary, binary, binary_of, comparison, unary, with_options
+from py_tensor.ops.define import binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -60,30 +61,26 @@ __all__ = [
 
 # -- One operand, floating point ----------------------------------------------------------------
 
-exp = unary(
-    "exp",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * y,),
-    cost=12,
-    ulp=4,
-    doc="Exponential of each element.",
-)
-log = unary(
-    "log",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g / x,),
-    cost=12,
-    ulp=4,
-    doc="Natural logarithm of each element; -inf at 0, NaN for negative numbers.",
-)
-sqrt = unary(
-    "sqrt",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g / (2 * y),),
-    cost=4,
-    ulp=4,
-    doc="Square root of each element; NaN for negative numbers.",
-)
+elementary = partial(unary, FLOATING, ulp=4)
+"""Defines a function of floats and complex numbers, which is not correctly rounded."""
+
+
+@elementary(vjp=lambda g, y, x, _: (g * y,), cost=12)
+def exp(np: Any, x: Any) -> Any:
+    """Exponential of each element."""
+    return np.exp(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / x,), cost=12)
+def log(np: Any, x: Any) -> Any:
+    """Natural logarithm of each element; -inf at 0, NaN for negative numbers."""
+    return np.log(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (2 * y),), cost=4)
+def sqrt(np: Any, x: Any) -> Any:
+    """Square root of each element; NaN for negative numbers."""
+    return np.sqrt(x)
 
 
 def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
@@ -98,87 +95,53 @@ def root_of_squares(squares: Tensor) -> Tensor:
     return apply(_ROOT, (squares,))
 
 
-sin: Unary = unary(  # annotated, because its derivative refers to it
-    "sin",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * cos(x),),
-    cost=30,
-    ulp=4,
-    doc="Sine of each element, in radians; accurate over the whole range.",
-)
-cos: Unary = unary(
-    "cos",
-    FLOATING,
-    vjp=lambda g, y, x, _: (-(g * sin(x)),),
-    cost=30,
-    ulp=4,
-    doc="Cosine of each element, in radians; accurate over the whole range.",
-)
-tan = unary(
-    "tan",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * (1 + y * y),),
-    cost=34,
-    ulp=4,
-    doc="Tangent of each element, in radians.",
-)
-tanh = unary(
-    "tanh",
-    FLOATING,
-    numpy=lambda np, x: _tanh(np, x),
-    vjp=lambda g, y, x, _: (g * (1 - y * y),),
-    cost=16,
-    ulp=4,
-    doc="Hyperbolic tangent of each element.",
-)
-sigmoid = unary(
-    "sigmoid",
-    REAL_FLOATING,
-    numpy=lambda np, x: _sigmoid(np, x),
-    vjp=lambda g, y, x, _: (g * y * (1 - y),),
-    cost=16,
-    ulp=4,
-    doc="Logistic function ``1 / (1 + exp(-x))`` of each element.",
-)
+@elementary(vjp=lambda g, y, x, _: (g * cos(x),), cost=30)
+def sin(np: Any, x: Any) -> Any:
+    """Sine of each element, in radians; accurate over the whole range."""
+    return np.sin(x)
 
 
-def _reciprocal(np: Any, x: Any) -> Any:
-    """Return the reciprocal; 0 for an integer 0."""
-    if has_integers(x):
-        return x * (np.abs(x) == 1)
-    return np.reciprocal(x) if np.iscomplexobj(x) else np.divide(1, x, dtype=x.dtype)
+@elementary(vjp=lambda g, y, x, _: (-(g * sin(x)),), cost=30)
+def cos(np: Any, x: Any) -> Any:
+    """Cosine of each element, in radians; accurate over the whole range."""
+    return np.cos(x)
 
 
-reciprocal = unary(
-    "reciprocal",
-    WITH_BOOL_AS_INT8,
-    numpy=_reciprocal,
-    vjp=lambda g, y, x, _: (-(g * y * y),),
-    cost=4,
-    ulp=4,
-    doc="Reciprocal of each element; for integers an integer, which is 0 except for 1 and -1.",
-)
+@elementary(vjp=lambda g, y, x, _: (g * (1 + y * y),), cost=34)
+def tan(np: Any, x: Any) -> Any:
+    """Tangent of each element, in radians."""
+    return np.tan(x)
 
 
-def _sigmoid(np: Any, x: Any) -> Any:
-    """Evaluate the sigmoid with an exponential that cannot overflow."""
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, e) / (1 + e)
-
-
-def _tanh(np: Any, x: Any) -> Any:
-    """Return tanh; at an infinity, the imaginary part is a signed 0, as in the standard."""
+@elementary(vjp=lambda g, y, x, _: (g * (1 - y * y),), cost=16)
+def tanh(np: Any, x: Any) -> Any:
+    """Hyperbolic tangent of each element."""
     tangent = np.asarray(np.tanh(x))
-    if np.iscomplexobj(tangent):
+    if np.iscomplexobj(tangent):  # at an infinity, 0 with a sign, as in the standard
         infinite = np.isinf(x.real) & np.isfinite(x.imag)
         tangent.imag[infinite] = np.copysign(0, x.imag[infinite])
     return tangent
 
 
+@unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g * y * (1 - y),), cost=16, ulp=4)
+def sigmoid(np: Any, x: Any) -> Any:
+    """Logistic function ``1 / (1 + exp(-x))`` of each element."""
+    e = np.exp(-np.abs(x))  # which cannot overflow
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+@unary(WITH_BOOL_AS_INT8, vjp=lambda g, y, x, _: (-(g * y * y),), cost=4, ulp=4)
+def reciprocal(np: Any, x: Any) -> Any:
+    """Reciprocal of each element; for integers an integer, which is 0 except for 1 and -1."""
+    if has_integers(x):
+        return x * (np.abs(x) == 1)
+    return np.reciprocal(x) if np.iscomplexobj(x) else np.divide(1, x, dtype=x.dtype)
+
+
 # -- One operand, any number --------------------------------------------------------------------
 
-negative = unary(
-    "negative",
+
+@unary(
     NUMERIC,
     {
         "f32": "neg_f32({0})",
@@ -189,18 +152,19 @@ negative = unary(
         "complex64": "neg_complex64({0})",
     },
     vjp=lambda g, y, x, _: (-g,),
-    doc="Negative of each element; unsigned integers wrap around.",
 )
-positive = unary(
-    "positive",
-    NUMERIC,
-    "{0}",
-    lambda np, x: x,
-    vjp=lambda g, y, x, _: (g,),
-    doc="Each element, unchanged.",
-)
-abs = unary(
-    "abs",
+def negative(np: Any, x: Any) -> Any:
+    """Negative of each element; unsigned integers wrap around."""
+    return np.negative(x)
+
+
+@unary(NUMERIC, "{0}", vjp=lambda g, y, x, _: (g,))
+def positive(np: Any, x: Any) -> Any:
+    """Each element, unchanged."""
+    return x
+
+
+@unary(
     ANY,
     {
         "f32": "abs_f32({0})",
@@ -211,20 +175,22 @@ abs = unary(
     },
     vjp=lambda g, y, x, _: (g * sign(x).conj(),),
     result=dtypes.real_of,
-    doc="""Absolute value of each element; the lowest integer is unchanged, as in NumPy.
+)
+def abs(np: Any, x: Any) -> Any:
+    """Absolute value of each element; the lowest integer is unchanged, as in NumPy.
 
     The result for complex numbers is real.
-    """,
-)
-sign = unary(
-    "sign",
-    NUMERIC,
-    vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,),
-    doc="""Sign of each element: -1, 0 or 1; NaN stays NaN.
+    """
+    return np.abs(x)
+
+
+@unary(NUMERIC, vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,))
+def sign(np: Any, x: Any) -> Any:
+    """Sign of each element: -1, 0 or 1; NaN stays NaN.
 
     For a complex number it is ``x / abs(x)``, or 0.
-    """,
-)
+    """
+    return np.sign(x)
 
 
 def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
@@ -238,8 +204,7 @@ def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
     return across / where(is_zero, 1, length)
 
 
-square = unary(
-    "square",
+@unary(
     WITH_BOOL_AS_INT8,
     {
         "f32": "square_f32({0})",
@@ -248,10 +213,13 @@ square = unary(
         "*": "{0} * {0}",
     },
     vjp=lambda g, y, x, _: (g * (2 * x),),
-    doc="Square of each element.",
 )
-relu = unary(
-    "relu",
+def square(np: Any, x: Any) -> Any:
+    """Square of each element."""
+    return np.square(x)
+
+
+@unary(
     REAL_NUMERIC,
     {
         "f32": "relu_f32({0})",
@@ -259,72 +227,71 @@ relu = unary(
         "int64": "max_int64({0}, vec2u(0u))",
         "*": "{0}",
     },
-    lambda np, x: np.maximum(x, x.dtype.type(0)),
     vjp=lambda g, y, x, _: (where(y > 0, g, 0),),
-    doc="Rectified linear unit: each element, or 0 if it is negative; NaN stays NaN.",
 )
-floor = unary(
-    "floor",
-    REAL,
-    {"f32": "floor_f32({0})", "*": "{0}"},
-    of_floats("floor"),
-    vjp=FLAT,
-    doc="Largest integer not greater than each element, in the same dtype.",
-)
-ceil = unary(
-    "ceil",
-    REAL,
-    {"f32": "ceil_f32({0})", "*": "{0}"},
-    of_floats("ceil"),
-    vjp=FLAT,
-    doc="Smallest integer not less than each element, in the same dtype.",
-)
+def relu(np: Any, x: Any) -> Any:
+    """Rectified linear unit: each element, or 0 if it is negative; NaN stays NaN."""
+    return np.maximum(x, x.dtype.type(0))
+
+
+@unary(REAL, {"f32": "floor_f32({0})", "*": "{0}"}, vjp=FLAT)
+def floor(np: Any, x: Any) -> Any:
+    """Largest integer not greater than each element, in the same dtype."""
+    return of_floats("floor")(np, x)
+
+
+@unary(REAL, {"f32": "ceil_f32({0})", "*": "{0}"}, vjp=FLAT)
+def ceil(np: Any, x: Any) -> Any:
+    """Smallest integer not less than each element, in the same dtype."""
+    return of_floats("ceil")(np, x)
+
+
 # -- One operand, true or false -----------------------------------------------------------------
 
-isnan = unary(
-    "isnan",
-    ANY,
-    {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    doc="Whether each element is NaN.",
+predicate = partial(unary, vjp=NOT_DIFFERENTIABLE, result=dtypes.bool_)
+
+
+@predicate(ANY, {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"})
+def isnan(np: Any, x: Any) -> Any:
+    """Whether each element is NaN."""
+    return np.isnan(x)
+
+
+@predicate(ANY, {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"})
+def isinf(np: Any, x: Any) -> Any:
+    """Whether each element is infinite."""
+    return np.isinf(x)
+
+
+@predicate(
+    ANY, {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"}
 )
-isinf = unary(
-    "isinf",
-    ANY,
-    {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    doc="Whether each element is infinite.",
-)
-isfinite = unary(
-    "isfinite",
-    ANY,
-    {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"},
-    vjp=NOT_DIFFERENTIABLE,
-    result=dtypes.bool_,
-    doc="Whether each element is neither NaN nor infinite.",
-)
-logical_not = unary(
-    "logical_not",
-    LOGICAL,
-    "!{0}",
-    vjp=NOT_DIFFERENTIABLE,
-    doc="Whether each element is zero; NaN is not zero.",
-)
+def isfinite(np: Any, x: Any) -> Any:
+    """Whether each element is neither NaN nor infinite."""
+    return np.isfinite(x)
+
+
+@unary(LOGICAL, "!{0}", vjp=NOT_DIFFERENTIABLE)
+def logical_not(np: Any, x: Any) -> Any:
+    """Whether each element is zero; NaN is not zero."""
+    return np.logical_not(x)
+
 
 # -- Two operands: arithmetic -------------------------------------------------------------------
 
-add = binary(
-    "add",
+
+@binary(
     ANY,
     {"bool": "{0} | {1}", "64": "add_64({0}, {1})", "*": "{0} + {1}"},
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
-    doc="Elementwise sum; for bools, whether either is true.",
 )
-subtract = binary(
-    "subtract",
+def add(np: Any, x: Any, y: Any) -> Any:
+    """Elementwise sum; for bools, whether either is true."""
+    return np.add(x, y)
+
+
+@binary(
     NUMERIC,
     {
         "f32": "subtract_f32({0}, {1})",
@@ -334,40 +301,43 @@ subtract = binary(
     },
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
-    doc="Elementwise difference; integers wrap around.",
 )
-multiply = binary_of(
+def subtract(np: Any, x: Any, y: Any) -> Any:
+    """Elementwise difference; integers wrap around."""
+    return np.subtract(x, y)
+
+
+multiply = function_of(
     MUL,
     operator="mul",
     doc="Elementwise product; for bools, whether both are true.",
 )
-divide = binary(
-    "divide",
-    FLOATING,
-    vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)),
-    operator="truediv",
-    cost=6,
-    ulp=4,
-    doc="Elementwise quotient as a float: int32 operands give float32.",
+
+
+@binary(
+    FLOATING, vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)), operator="truediv", cost=6, ulp=4
 )
-floor_divide = binary(
-    "floor_divide",
-    REAL_WITH_BOOL_AS_INT8,
-    vjp=FLAT,
-    operator="floordiv",
-    cost=30,
-    ulp=4,
-    doc="Quotient rounded down to an integer; an integer divided by 0 gives 0.",
-)
-remainder = binary(
-    "remainder",
+def divide(np: Any, x: Any, y: Any) -> Any:
+    """Elementwise quotient as a float: int32 operands give float32."""
+    return np.divide(x, y)
+
+
+@binary(REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
+def floor_divide(np: Any, x: Any, y: Any) -> Any:
+    """Quotient rounded down to an integer; an integer divided by 0 gives 0."""
+    return np.floor_divide(x, y)
+
+
+@binary(
     REAL_WITH_BOOL_AS_INT8,
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
     operator="mod",
     cost=30,
     ulp=4,
-    doc="Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0.",
 )
+def remainder(np: Any, x: Any, y: Any) -> Any:
+    """Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0."""
+    return np.remainder(x, y)
 
 
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
@@ -377,23 +347,24 @@ def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tupl
     return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
+def _powers(np: Any, x: Any, y: Any) -> Any:
+    if has_integers(x):
+        return _integer_power(np, x, y)
+    return np.power(x, y) if np.iscomplexobj(x) else _float_power(np, x, y)
+
+
 POWER = Elementwise(
     "power",
     wgsl={"*": "pow_{t}({0}, {1})"},
-    numpy=lambda np, x, y: (
-        _integer_power(np, x, y)
-        if has_integers(x)
-        else np.power(x, y)
-        if np.iscomplexobj(x)
-        else _float_power(np, x, y)
-    ),
+    numpy=_powers,
     accepts=WITH_BOOL_AS_INT8,
     vjp=_grad_power,
     cost=40,
 )
-_power = binary_of(POWER, doc="`power`, without its checks.")
-maximum = binary(
-    "maximum",
+_power = function_of(POWER, doc="`power`, without its checks.")
+
+
+@binary(
     ANY,
     {
         "f32": "maximum_f32({0}, {1})",
@@ -403,10 +374,13 @@ maximum = binary(
         "*": "max({0}, {1})",
     },
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
-    doc="Elementwise maximum; NaN if either element is NaN.",
 )
-minimum = binary(
-    "minimum",
+def maximum(np: Any, x: Any, y: Any) -> Any:
+    """Elementwise maximum; NaN if either element is NaN."""
+    return np.maximum(x, y)
+
+
+@binary(
     ANY,
     {
         "f32": "minimum_f32({0}, {1})",
@@ -416,8 +390,10 @@ minimum = binary(
         "*": "min({0}, {1})",
     },
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
-    doc="Elementwise minimum; NaN if either element is NaN.",
 )
+def minimum(np: Any, x: Any, y: Any) -> Any:
+    """Elementwise minimum; NaN if either element is NaN."""
+    return np.minimum(x, y)
 
 
 def _grad_at_least(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
@@ -554,75 +530,53 @@ not_equal = comparison(
     },
     doc="Whether the elements are not equal.",
 )
-less = comparison(
-    "less",
-    "lt",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "lt_f32({0}, {1})",
-        "64": "less_{t}({0}, {1})",
-        "complex64": "less_{t}({0}, {1})",
-        "*": "{0} < {1}",
-    },
-    doc="Whether ``x1 < x2``.",
+
+
+def _is_less(x: str, y: str, symbol: str) -> dict[str, str]:
+    """Return the WGSL of ``x < y``; `symbol` is its operator, for the operands in their order."""
+    pairs = f"less_{{t}}({x}, {y})"
+    return {
+        "f32": f"lt_f32({x}, {y})", "64": pairs, "complex64": pairs, "*": f"{{0}} {symbol} {{1}}"
+    }  # fmt: skip
+
+
+def _is_at_most(x: str, y: str, symbol: str) -> dict[str, str]:
+    """Return the WGSL of ``x <= y``, like `_is_less`."""
+    return {
+        "f32": f"le_f32({x}, {y})", "64": f"!less_{{t}}({y}, {x})",
+        "complex64": f"less_equal_{{t}}({x}, {y})", "*": f"{{0}} {symbol} {{1}}",
+    }  # fmt: skip
+
+
+_order = partial(comparison, accepts=INTEGRAL_AS_INT)
+less = _order("less", "lt", wgsl=_is_less("{0}", "{1}", "<"), doc="Whether ``x1 < x2``.")
+less_equal = _order(
+    "less_equal", "le", wgsl=_is_at_most("{0}", "{1}", "<="), doc="Whether ``x1 <= x2``."
 )
-less_equal = comparison(
-    "less_equal",
-    "le",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "le_f32({0}, {1})",
-        "64": "!less_{t}({1}, {0})",
-        "complex64": "less_equal_{t}({0}, {1})",
-        "*": "{0} <= {1}",
-    },
-    doc="Whether ``x1 <= x2``.",
+greater = _order("greater", "gt", wgsl=_is_less("{1}", "{0}", ">"), doc="Whether ``x1 > x2``.")
+greater_equal = _order(
+    "greater_equal", "ge", wgsl=_is_at_most("{1}", "{0}", ">="), doc="Whether ``x1 >= x2``."
 )
-greater = comparison(
-    "greater",
-    "gt",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "lt_f32({1}, {0})",
-        "64": "less_{t}({1}, {0})",
-        "complex64": "less_{t}({1}, {0})",
-        "*": "{0} > {1}",
-    },
-    doc="Whether ``x1 > x2``.",
-)
-greater_equal = comparison(
-    "greater_equal",
-    "ge",
-    INTEGRAL_AS_INT,
-    {
-        "f32": "le_f32({1}, {0})",
-        "64": "!less_{t}({0}, {1})",
-        "complex64": "less_equal_{t}({1}, {0})",
-        "*": "{0} >= {1}",
-    },
-    doc="Whether ``x1 >= x2``.",
-)
-logical_and = binary(
-    "logical_and",
-    LOGICAL,
-    "{0} & {1}",
-    vjp=NOT_DIFFERENTIABLE,
-    doc="Whether both elements are nonzero.",
-)
-logical_or = binary(
-    "logical_or",
-    LOGICAL,
-    "{0} | {1}",
-    vjp=NOT_DIFFERENTIABLE,
-    doc="Whether either element is nonzero.",
-)
-logical_xor = binary(
-    "logical_xor",
-    LOGICAL,
-    "{0} != {1}",
-    vjp=NOT_DIFFERENTIABLE,
-    doc="Whether exactly one element is nonzero.",
-)
+_logical = partial(binary, LOGICAL, vjp=NOT_DIFFERENTIABLE)
+
+
+@_logical("{0} & {1}")
+def logical_and(np: Any, x: Any, y: Any) -> Any:
+    """Whether both elements are nonzero."""
+    return np.logical_and(x, y)
+
+
+@_logical("{0} | {1}")
+def logical_or(np: Any, x: Any, y: Any) -> Any:
+    """Whether either element is nonzero."""
+    return np.logical_or(x, y)
+
+
+@_logical("{0} != {1}")
+def logical_xor(np: Any, x: Any, y: Any) -> Any:
+    """Whether exactly one element is nonzero."""
+    return np.logical_xor(x, y)
+
 
 # -- Three operands -----------------------------------------------------------------------------
 

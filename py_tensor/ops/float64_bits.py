@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from py_tensor.base.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, in
 from py_tensor.ir.arrays import cast
 from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Node
-from py_tensor.ir.op import Elementwise, OnArrays
+from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import CONST, const, index
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import converted
@@ -28,8 +29,8 @@ BLOCK = 1 << 15
 
 def _ramp(np: Any, i: Any, start: Any, step: Any) -> Any:
     """Return ``start + i * step`` in float64, in NumPy's order of roundings."""
-    sums = np.asarray(i * step.view("d"))
-    sums += start.view("d")
+    sums = np.asarray(i * step)
+    sums += start
     return sums
 
 
@@ -45,7 +46,6 @@ def _blocks(np: Any, i: Any, start: Any, step: Any) -> Any:
     """Compute in blocks that fit the cache, because float64 numbers take twice the memory."""
     rounded = np.empty(i.shape, "f")
     numbers, results = i.reshape(-1), rounded.reshape(-1)
-    start, step = start.view("d"), step.view("d")
     exact = np.empty(BLOCK)
     for first in range(0, i.size, BLOCK):
         block = numbers[first : first + BLOCK]
@@ -65,27 +65,32 @@ def _only_on_gpu(np: Any, *operands: Any) -> Any:
 def _on_bits(
     name: str,
     wgsl: str,
-    numpy: OnArrays,
+    numpy: Callable[..., Any],
     *,
     gives: DType = uint64,
     leading: tuple[DType, ...] = (),
-    cost: int = 4,
 ) -> Elementwise:
-    """Return an op whose last operands are the bits of float64 numbers."""
+    """Return an op whose last operands are the bits of float64 numbers, which `numpy` gets."""
+
+    def on_arrays(np: Any, *operands: Any) -> Any:
+        numbers = [x.view("d") for x in operands[len(leading) :]]
+        y = np.asarray(numpy(np, *operands[: len(leading)], *numbers))
+        return y.view("Q") if gives is uint64 else y
+
     return Elementwise(
         name,
         wgsl={"uint64": wgsl},
-        numpy=numpy,
+        numpy=on_arrays,
         accepts=WORDS,
         gives=gives,
         leading=leading,
-        cost=cost,
+        cost=4,
         vjp=NOT_DIFFERENTIABLE,
     )
 
 
 def _division(np: Any, i: Any, count: Any, low: Any, high: Any) -> Any:
-    return np.where(i == count, high, i * ((high - low) / count) + low).view("Q")
+    return np.where(i == count, high, i * ((high - low) / count) + low)
 
 
 def _ceil(np: Any, x: Any) -> Any:
@@ -96,7 +101,7 @@ def _ceil(np: Any, x: Any) -> Any:
 
 
 def _floor_as(dtype: DType, np: Any, x: Any) -> Any:
-    return cast(np, np.floor(x.view("d")), dtype)
+    return cast(np, np.floor(x), dtype)
 
 
 def _above(np: Any, x: Any) -> Any:
@@ -122,32 +127,15 @@ EXACT_RAMP = _on_bits(
     gives=float32,
     leading=(int32,),
 )
-RAMP = _on_bits(
-    "ramp",
-    "ramp_f32({0}, {1}, {2}, {3}, {4}, {5}, {6})",
-    _only_on_gpu,
-    gives=float32,
-    leading=(int32,),
-)
+_TERMS_OF_RAMP = "ramp_f32({0}, {1}, {2}, {3}, {4}, {5}, {6})"
+RAMP = _on_bits("ramp", _TERMS_OF_RAMP, _only_on_gpu, gives=float32, leading=(int32,))
 # The bits of start + i * step for (i, start, step); of number i of those that divide an interval
 # into parts, for (i, parts, low, high); and of x - y.
-RAMP_BITS = _on_bits(
-    "ramp",
-    "ramp_float64({0}, {1}, {2})",
-    lambda np, i, start, step: _ramp(np, i, start, step).view("Q"),
-    leading=(int32,),
-)
+RAMP_BITS = _on_bits("ramp", "ramp_float64({0}, {1}, {2})", _ramp, leading=(int32,))
 DIVISION = _on_bits(
-    "division",
-    "division_float64({0}, {1}, {2}, {3})",
-    lambda np, i, count, low, high: _division(np, i, count, low.view("d"), high.view("d")),
-    leading=(int32, int32),
+    "division", "division_float64({0}, {1}, {2}, {3})", _division, leading=(int32, int32)
 )
-SUBTRACT = _on_bits(
-    "subtract",
-    "sub_float64({0}, {1})",
-    lambda np, x, y: np.asarray(x.view("d") - y.view("d")).view("Q"),
-)
+SUBTRACT = _on_bits("subtract", "sub_float64({0}, {1})", lambda np, x, y: x - y)
 FROM_REAL = Elementwise(
     "float64_bits",
     wgsl={"*": "float64_from_{t}({0})"},
@@ -159,23 +147,16 @@ FROM_REAL = Elementwise(
 )
 # The nearest int64 above, the nearest float32 of all and above, and an int64 that orders like the
 # number.
-CEIL = _on_bits("ceil", "ceil_float64({0})", lambda np, x: _ceil(np, x.view("d")), gives=int64)
+CEIL = _on_bits("ceil", "ceil_float64({0})", _ceil, gives=int64)
 # The largest integer at most each number; one that does not fit gives what `astype` gives.
 FLOORS = {
-    dtype: _on_bits(
-        "floor",
-        f"{name}_floor_float64({{0}})",
-        partial(_floor_as, dtype),
-        gives=dtype,
-    )
+    dtype: _on_bits("floor", f"{name}_floor_float64({{0}})", partial(_floor_as, dtype), gives=dtype)
     for name, dtype in (("i32", int32), ("int64", int64), ("uint64", uint64))
 }
 TO_FLOAT32 = _on_bits(
-    "float32", "f32_from_float64({0})", lambda np, x: x.view("d").astype("f"), gives=float32
+    "float32", "f32_from_float64({0})", lambda np, x: x.astype("f"), gives=float32
 )
-TO_FLOAT32_ABOVE = _on_bits(
-    "float32_above", "f32_above_float64({0})", lambda np, x: _above(np, x.view("d")), gives=float32
-)
+TO_FLOAT32_ABOVE = _on_bits("float32_above", "f32_above_float64({0})", _above, gives=float32)
 ORDER_KEY = _on_bits(
     "order_key", "order_key_float64({0})", lambda np, x: _order_key(x.view("q")), gives=int64
 )

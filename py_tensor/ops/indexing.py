@@ -41,7 +41,7 @@ from py_tensor.ops.operands import (
     known,
     number_like,
 )
-from py_tensor.ops.scan import cumsum
+from py_tensor.ops.reduction import cumsum
 from py_tensor.ops.scatter import as_given, cast_and_broadcast, nonzero, scatter, selected
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import index
+from reprlib import repr as _shown  # shortened
 from typing import Any, ClassVar, SupportsIndex, cast
 
 from py_tensor.base import dtypes
@@ -320,11 +320,6 @@ def _check_text(name: object, wgsl: object) -> None:
 
 def _is_int(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
-def _shown(value: object) -> str:
-    """Return the repr of an object, shortened."""
-    return reprlib.repr(value)
 
 
 def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, object]) -> Rule:

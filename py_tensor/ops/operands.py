@@ -282,19 +282,14 @@ def _converted(
 def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
     """Convert operands to tensors on one device; a number has its own dtype, as in `asarray`."""
     coerced = coerce(op, operands)
-    device, dtype = (
-        device_of(coerced),
-        common_dtype(op, [x for x in coerced if isinstance(x, Tensor)]),
-    )
-    result: list[Tensor] = []
+    dtype = common_dtype(op, [x for x in coerced if isinstance(x, Tensor)])
+    result: list[Operand] = []
     for x, operand in zip(coerced, operands, strict=True):
-        if isinstance(x, Tensor):
-            result.append(x)
-        elif isinstance(x, int) and not isinstance(operand, Scalar):  # NumPy's, of a narrower dtype
-            result.append(Tensor(constant(op, x, dtype, device)))
+        if isinstance(x, int) and not isinstance(operand, Scalar):  # NumPy's, of a narrower dtype
+            result.append(Tensor(constant(op, x, dtype, device_of(coerced))))
         else:
-            result.append(tensor_of(operand, op, device=device))
-    return on_one_device(op, result)
+            result.append(x if isinstance(x, Tensor) else operand)
+    return tensors_of(op, result)
 
 
 def widest(operands: Sequence[Operand]) -> DType | None:

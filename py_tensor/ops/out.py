@@ -7,7 +7,7 @@ from typing import Any, cast
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType, check_cast, is_of_kind, warn_of_loss
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import broadcast
+from py_tensor.base.shapes import check_expansion
 from py_tensor.ir.bind import follow
 from py_tensor.ir.node import Device
 from py_tensor.ir.primitives import WHERE
@@ -53,13 +53,11 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
     else:
         check_cast(op, result.dtype, target.dtype, casting)
     try:
-        fits = target.shape == broadcast(op, target.shape, result.shape)
+        check_expansion(op, result.shape, target.shape)
     except ShapeError:
-        fits = False
-    if not fits:
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
-        )
+        ) from None
     return _written(op, target, result)
 
 
@@ -128,8 +126,6 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
     TypeError
         If `casting` does not allow its dtype.
     """
-    if out is None:
-        return result
     target = target_of(op, out)
     if target is None:
         return result

@@ -1,18 +1,24 @@
 """Recording ops on operands: tensors, arrays and numbers, which are promoted and broadcast.
 
 Decisions that depend only on shapes, dtypes and devices are made once for each combination and
-cached as a recipe, so recording an op again costs one lookup.
+cached as a recipe, so recording an op again costs one lookup. `Composition` does the same for
+functions composed of several ops: the first call runs the function. The nodes between its operands
+and its result are cached, and later calls create only those nodes, without intermediate tensors or
+argument parsing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
+from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DeviceError
-from py_tensor.base.shapes import broadcast, size_of
+from py_tensor.base.shapes import broadcast
+from py_tensor.ir import program
 from py_tensor.ir.bind import (
     EMPTY,
     Maker,
@@ -39,6 +45,7 @@ from py_tensor.ops.operands import (
     on_one_device,
     steps_to,
 )
+from py_tensor.runtime.device import deferring
 from py_tensor.tensors.tensor import Tensor
 
 
@@ -100,21 +107,22 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     coerced = coerce(op.name, operands, len(op.leading))
     if not all(isinstance(x, Tensor | Scalar) for x in operands):
         return apply(op, coerced)  # there may be a recipe
-    shape = broadcast(op.name, *(x.shape for x in coerced if isinstance(x, Tensor)))
-    rest = coerced[len(op.leading) :]
-    dtype = op.accepts.check(op.name, common_dtype(op.name, rest))
-    for x in rest:
-        if not isinstance(x, Tensor):
-            dtypes.check_range(op.name, x, dtype)
-    device = device_of(coerced)
-    device.check(op.name, meta_of((), dtype, device))
-    if not size_of(shape):
-        return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
-    kinds = [*op.leading, *([dtype] * len(rest))]
-    nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(coerced, kinds, strict=True))
-    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
-        nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
-    return Tensor(bind(op, nodes))
+    return Tensor(bind(op, lifted(op.name, op.accepts, coerced, op.leading)))
+
+
+def lifted(
+    op: str, accepts: Accepts, operands: Sequence[Tensor | Scalar], leading: tuple[DType, ...] = ()
+) -> tuple[Node, ...]:
+    """Return the inputs of an elementwise op: operands in one shape and dtype; constants are 0-d.
+
+    The first ones are in the dtypes `leading`. At least one operand is a tensor, see `coerce`.
+    """
+    shape = broadcast(op, *(x.shape for x in operands if isinstance(x, Tensor)))
+    rest = operands[len(leading) :]
+    dtype, device = accepts.check(op, common_dtype(op, rest)), device_of(operands)
+    device.check(op, meta_of((), dtype, device))
+    wanted = *leading, *([dtype] * len(rest))
+    return tuple(lift(op, x, shape, d, device) for x, d in zip(operands, wanted, strict=True))
 
 
 # The conversion of a Python number beside tensors: the accepted ints, and how its node is made.
@@ -172,3 +180,107 @@ def _number_of(kind: type, device: Device) -> Number:
 _first_numbers = Recipes[tuple[type, Device], Number](_number_of)
 # The results of `recipe_of`, by op and kinds of operands.
 _applied = Recipes[tuple[Any, ...], Recorded | None](recipe_of)
+
+
+# -- Functions of several ops ----------------------------------------------------------------------
+
+R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """The steps from operands to results.
+
+    `results` are the positions of the results. `tensors` and `elements` are what a device counts
+    for the other nodes.
+    """
+
+    steps: tuple[program.Step, ...]
+    results: tuple[int, ...]
+    is_tuple: bool
+    tensors: int
+    elements: int
+    device: Device
+
+
+class Composition(Generic[R]):
+    """A function of tensors and hashable arguments that records ops; a decorator.
+
+    `compose` returns a tensor or a tuple of distinct tensors. It must depend only on its operands'
+    metas and its arguments, of which equal ones must record the same: it must not read elements,
+    nor return an operand. It receives new tensors, which no other code can write to meanwhile. The
+    results are new tensors, even where it returns views.
+    """
+
+    __slots__ = ("_compose", "_recipes")
+
+    def __init__(self, compose: Callable[..., R]) -> None:
+        self._compose = compose
+        self._recipes = Recipes[tuple[Hashable, ...], _Recipe]()
+
+    def __call__(self, operands: tuple[Tensor, ...], *arguments: Hashable) -> R:
+        nodes = [node_of(x) for x in operands]
+        key = (*[node.meta for node in nodes], *arguments)
+        recipe = self._recipes.get(key)
+        if recipe is not None:
+            device = recipe.device
+            if not device.sync_each_op:
+                device.count(recipe.tensors, recipe.elements)
+                if not recipe.is_tuple:
+                    _follow(recipe.steps, nodes)
+                    return cast("R", Tensor(nodes[-1]))
+                # Other results need the operands while one is computed: nothing may write to them.
+                _held = [*map(Tensor, nodes)]
+                _follow(recipe.steps, nodes)
+                return cast("R", tuple([Tensor(nodes[slot]) for slot in recipe.results]))
+        if any(node.meta.device is not nodes[0].meta.device for node in nodes):
+            return self(tuple(on_one_device(self._compose.__name__, operands)), *arguments)
+        with deferring():
+            result: Any = self._compose(*map(Tensor, nodes), *arguments)
+        is_tuple = type(result) is tuple
+        results = cast("tuple[Tensor, ...]", result if is_tuple else (result,))
+        made = [node_of(x) for x in results]
+        if recipe is None:
+            with made[0].meta.device.lock:  # another thread may store these nodes
+                recipe = _recipe_between(made, nodes, is_tuple)
+            if recipe is not None:
+                self._recipes.keep(key, recipe)
+        owned = tuple([x if x.base is None else Tensor(node_of(x)) for x in results])
+        for node in made:
+            node.meta.device.record_deferred(node)
+        return cast("R", owned if is_tuple else owned[0])
+
+
+def _follow(steps: tuple[program.Step, ...], nodes: list[Node]) -> None:
+    """Record the nodes of a program and append them to those of its inputs."""
+    for make, operands in steps:
+        if len(operands) == 1:
+            inputs = (nodes[operands[0]],)
+        else:
+            inputs = tuple([nodes[slot] for slot in operands])
+        nodes.append(make(inputs))
+
+
+def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -> _Recipe | None:
+    """Return the recipe between operands and results.
+
+    None if it does not follow from the operands' metas; see `program_of`.
+    """
+    between = program.program_of(results, operands)
+    if between is None:
+        return None
+    unheld = [
+        node
+        for slot, node in enumerate(between.nodes)
+        if node.storage is None
+        and slot not in between.outputs
+        and not (node.op.reads_by_map or node.op.constant)
+    ]
+    return _Recipe(
+        between.steps(),
+        tuple(between.outputs),
+        is_tuple,
+        len(unheld),
+        sum(node.op.work(node) for node in unheld),
+        results[0].meta.device,
+    )

@@ -1,4 +1,4 @@
-"""Reductions over any axes: primitives that keep their axes, and NumPy's functions on them."""
+"""Reductions over any axes, and cumulative sums and products along an axis."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
-from py_tensor.base.errors import DTypeError
+from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.ir.bind import Recipes, Step, follow, steps
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Meta
 from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.primitives import CAST, RESHAPE, SUM
+from py_tensor.ops.arithmetic import round
 from py_tensor.ops.complex import squared_length
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
@@ -34,16 +34,25 @@ from py_tensor.ops.elementwise import (
     subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import converted, flip, pad_constant, permute, reshape, sliced
+from py_tensor.ops.movement import (
+    along_axis,
+    concat,
+    converted,
+    flip,
+    pad_constant,
+    permute,
+    reshape,
+    sliced,
+)
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
-from py_tensor.ops.record import build
-from py_tensor.ops.rounding import round
+from py_tensor.ops.record import Composition, build
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "array_equal",
-    "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "array_equal", "count_nonzero", "cumprod",
+    "cumsum", "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std",
+    "sum", "var",
 ]  # fmt: skip
 
 
@@ -203,7 +212,13 @@ def reduction(
     def of_positions(
         a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
     ) -> Tensor:
-        return stored_whole(op.name, _position(defined, a, axis, keepdims), out)
+        x = a
+        if type(axis) is not int or not getattr(x, "ndim", 0):
+            x = tensor_of(x, op.name)
+            axis = axis if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
+            if not x.ndim:  # the index in an axis of one element
+                x, axis, keepdims = x.reshape((1,)), 0, False
+        return _fold(defined, x, axis, keepdims, None, out, None, True)
 
     function: Any = of_extremes if combine is not None else of_truths
     if op.indexed:
@@ -232,21 +247,12 @@ def _steps_of(
         return None
     cast = () if meta.dtype is target else ((CAST, target),)
     folded = defined.of_floats if target.is_floating else op, axes
-    shape = dropped(reduced(meta.shape, axes), axes)
-    return steps(meta, *cast, folded, *(() if keepdims else ((RESHAPE, shape),)))
+    shape = () if keepdims else ((RESHAPE, dropped(meta.shape, axes)),)
+    return steps(meta, *cast, folded, *shape)
 
 
 _Key = tuple[_Definition, Meta, Axes, bool, DType | None]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
-
-
-def _by_axis(defined: _Definition, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
-    """Return a reduction of a tensor over one axis or all, by one lookup; None in other cases."""
-    if type(x) is not Tensor or not (axis is None or type(axis) is int):
-        return None
-    node = node_of(x)
-    steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
-    return None if steps is None else Tensor(follow(node, steps))
 
 
 def _reduce(
@@ -306,10 +312,12 @@ def _fold(
     """Return a reduction with NumPy's options."""
     if where is True and dtype is None and defined.empty is not None:
         x, where = _values_and_mask(x, axis)
-    if out is None and initial is None and where is True and dtype is None:
-        y = _by_axis(defined, x, axis, keepdims)
-        if y is not None:
-            return y
+    is_plain = out is None and initial is None and where is True and dtype is None
+    if is_plain and type(x) is Tensor and (axis is None or type(axis) is int):
+        node = node_of(x)
+        steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
+        if steps is not None:
+            return Tensor(follow(node, steps))
     accepts, empty, name = defined.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
@@ -344,19 +352,6 @@ def _fold(
     return y if out is None else stored_whole(name, y, out)
 
 
-def _position(defined: _Definition, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
-    """Return the index of an extreme along an axis, or in the whole flattened tensor."""
-    index = _by_axis(defined, x, axis, keepdims)
-    if index is not None:
-        return index
-    name = defined.op.name
-    x = _through(defined.accepts, x, name)
-    along = None if axis is None else normalize_axis(name, axis, x.ndim, of_scalar=True)
-    if not x.ndim:
-        return _reduce(defined, x.reshape((1,)), 0, False, empty=None)
-    return _reduce(defined, x, along, keepdims, empty=None)
-
-
 def as_floats(
     op: str, source: DType, device: Device, out: Out, compute: Callable[[DType], Tensor], y: Tensor
 ) -> Tensor:
@@ -364,7 +359,7 @@ def as_floats(
 
     Parameters
     ----------
-    own
+    source
         The dtype of the elements; for those of floats `y` is returned unchanged.
     compute
         Computes `y` in a dtype.
@@ -550,10 +545,6 @@ all = reduction(
 # -- Means --------------------------------------------------------------------------------------
 
 
-def _count(x: Tensor, axis: Axes, op: str) -> int:
-    return size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim)))
-
-
 def mean(
     a: Operand,
     axis: Axes = None,
@@ -583,9 +574,7 @@ def mean(
         axes = axis if is_plain else normalize_axes("mean", axis, x.ndim)
         y = _mean((x,), axes, bool(keepdims))
     else:
-        x = _through(FLOATING, x, "mean")
-        total = sum(_summable(x), axis, keepdims=keepdims, where=where)
-        y = converted(total / _counted(x, axis, "mean", keepdims, where), x.dtype)
+        y = _floating_mean(x, axis, keepdims, where)
     return stored_whole("mean", y, out)
 
 
@@ -599,11 +588,13 @@ def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Te
     return converted(choose(total < 0, -quotient, quotient), x.dtype)
 
 
-@Composition
-def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axes, x.ndim)
-    total = sum(_summable(x), axes, keepdims=keepdims)
-    return converted(total / float(_count(x, axes, "mean")), x.dtype)
+def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True) -> Tensor:
+    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axis, x.ndim)
+    total = sum(_summable(x), axes, keepdims=keepdims, where=where)
+    return converted(total / _counted(x, axes, "mean", keepdims, where), x.dtype)
+
+
+_mean = Composition(_floating_mean)
 
 
 def float_into(op: str, x: Tensor, out: Out) -> DType:
@@ -618,14 +609,10 @@ def _summable(x: Tensor) -> Tensor:
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
     """Return the number of elements in a mean."""
-    count = _count(x, axis, op)
     if where is True:
-        return float(count)
+        return float(size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim))))
     ones = ones_like(_summable(x), dtypes.real_of(_summable(x).dtype))
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
-
-
-_mean_over = mean  # `var` has a parameter of this name
 
 
 def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
@@ -668,25 +655,30 @@ def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
         if is_plain and where is True:
             variance = _whole_variance((x,), axes, missing, bool(keepdims))
         else:
-            center = _mean_over(x, axes, keepdims=True, where=where) if mean is None else mean
-            squares = squared_length(subtract(x, center))
-            count = _counted(x, axes, name, keepdims, where)
-            largest = maximum if isinstance(count, Tensor) else builtins.max
-            total = sum(squares, axes, keepdims=keepdims, where=where)
-            variance = converted(total / largest(count - missing, 0.0), dtypes.real_of(x.dtype))
+            variance = _variance(x, axes, missing, keepdims, where, mean)
         return stored_whole(name, finish(variance), out)
 
     function.__name__ = function.__qualname__ = name
     return function
 
 
-@Composition
-def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdims: bool) -> Tensor:
-    centred = subtract(x, mean(x, axes, keepdims=True))
-    divisor = builtins.max(_count(x, axes, "var") - correction, 0.0)
-    return sum(squared_length(centred), axes, keepdims=keepdims) / divisor
+def _variance(
+    x: Tensor,
+    axes: tuple[int, ...],
+    correction: float,
+    keepdims: bool,
+    where: Operand = True,
+    center: Operand | None = None,
+) -> Tensor:
+    if center is None:
+        center = mean(x, axes, keepdims=True, where=where)
+    count = _counted(x, axes, "var", keepdims, where)
+    largest = maximum if isinstance(count, Tensor) else builtins.max
+    total = sum(squared_length(subtract(x, center)), axes, keepdims=keepdims, where=where)
+    return converted(total / largest(count - correction, 0.0), dtypes.real_of(x.dtype))
 
 
+_whole_variance = Composition(_variance)
 var = _spread("var", lambda variance: variance)
 std = _spread("std", root_of_squares)
 std.__doc__ = "Standard deviation over `axis`: the square root of `var`."
@@ -726,6 +718,94 @@ def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) 
     return stored("ptp", y, out)
 
 
+# -- Cumulative -----------------------------------------------------------------------------------
+
+
+def scanned(
+    op: Scan, name: str, x: Operand, axis: int | None, dtype: object, out: Out = None
+) -> Tensor:
+    """Return a cumulative op in `dtype`, by default that of a sum into `out`."""
+    x, along = along_axis(name, x, axis, of_scalar=True)
+    if dtype is not None:
+        target = dtypes.parse(dtype)
+    else:
+        element_dtype = x.dtype
+        if out is not None:
+            element_dtype = dtype_into(
+                name, element_dtype, x.device, out, added=x.size if op is CUMSUM else 0
+            )
+        target = SUMMED.check(name, element_dtype)
+    if target.is_packed:  # for bools: whether any, or all, elements so far are nonzero
+        x = converted(x, target)
+        return converted(scanned(op, name, x, along, dtypes.in_words(target)), target)
+
+    def compute(dtype: DType) -> Tensor:
+        return build(op, (converted(x, dtype),), (along,))
+
+    y = compute(target)
+    if dtype is None and out is not None:
+        return as_floats(name, x.dtype, x.device, out, compute, y)
+    return y
+
+
+def cumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+    """Cumulative sum along `axis`; None sums over the flattened tensor.
+
+    Dtypes are as in `sum`. Floats are summed pairwise, so errors grow more slowly with the length
+    of the axis than in NumPy.
+    """
+    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", a, axis, dtype, out), out)
+
+
+def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
+    """Cumulative product along `axis`; None multiplies over the flattened tensor.
+
+    Dtypes are as in `prod`. Elements after a 0 are NaN if a partial product there overflows.
+    """
+    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype, out), out)
+
+
+_DOC = """Array API version of `{}`; `include_initial` prepends a {}.
+
+Raises
+------
+ShapeError
+    If there are several axes and `axis` is None.
+"""
+
+
+def _of_standard(op: Scan, name: str, identity: int) -> Callable[..., Tensor]:
+    """Return the function of the array API standard for a scan."""
+
+    def function(
+        x: Operand,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: object = None,
+        out: Out = None,
+        include_initial: bool = False,
+    ) -> Tensor:
+        x = tensor_of(x, name)
+        if axis is None and x.ndim > 1:
+            raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
+        y = scanned(op, name, x, axis, dtype, out)
+        if include_initial:
+            along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
+            shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
+            y = concat([full(shape, identity, dtype=y.dtype, device=y.device), y], along)
+        return stored_whole(name, y, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _DOC.format(op.name, identity)
+    return function
+
+
+cumulative_sum = _of_standard(CUMSUM, "cumulative_sum", 0)
+cumulative_prod = _of_standard(CUMPROD, "cumulative_prod", 1)
+
 amax, amin = max, min
 for _function in (mean, var, std):
     register(_function)
+for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):
+    register(_function, _op)

@@ -37,8 +37,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, node_of, number_like, on_one_device
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import max, min, sum
-from py_tensor.ops.scan import cumsum
+from py_tensor.ops.reduction import cumsum, max, min, sum
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Selected, Tensor, install, tensor_of, traced_write
 

@@ -11,7 +11,6 @@ from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import normalize_axis
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.elementwise import (
     clip,
@@ -43,7 +42,7 @@ from py_tensor.ops.operands import (
     tensor_beside,
     tensors_of,
 )
-from py_tensor.ops.record import build
+from py_tensor.ops.record import Composition, build
 from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

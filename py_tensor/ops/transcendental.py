@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.base.dtypes import FLOATING, REAL_FLOATING
-from py_tensor.ops.define import Unary, unary
-from py_tensor.ops.elementwise import exp, sqrt, square
+from py_tensor.base.dtypes import REAL_FLOATING
+from py_tensor.ops.define import unary
+from py_tensor.ops.elementwise import elementary, exp, sqrt, square
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh",
@@ -17,141 +17,101 @@ __all__ = [
 
 LN2, LN10 = math.log(2), math.log(10)
 
-exp2 = unary(
-    "exp2",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * y * LN2,),
-    cost=12,
-    ulp=4,
-    doc="``2**x`` of each element; exact for integers.",
-)
-expm1 = unary(
-    "expm1",
-    FLOATING,
-    numpy=lambda np, x: _expm1_complex(np, x) if np.iscomplexobj(x) else np.expm1(x),
-    vjp=lambda g, y, x, _: (g * (y + 1),),
-    cost=16,
-    ulp=4,
-    doc="``exp(x) - 1`` of each element, accurate near 0.",
-)
-log2 = unary(
-    "log2",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g / (x * LN2),),
-    cost=40,
-    ulp=4,
-    doc="Base-2 logarithm of each element, exact for powers of 2; -inf at 0, NaN below 0.",
-)
-log10 = unary(
-    "log10",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g / (x * LN10),),
-    cost=40,
-    ulp=4,
-    doc="Base-10 logarithm of each element, exact for powers of 10; -inf at 0, NaN below 0.",
-)
-log1p = unary(
-    "log1p",
-    FLOATING,
-    numpy=lambda np, x: _log1p_complex(np, x) if np.iscomplexobj(x) else np.log1p(x),
-    vjp=lambda g, y, x, _: (g / (1 + x),),
-    cost=16,
-    ulp=4,
-    doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below -1.",
-)
-sinh: Unary = unary(  # annotated, because its derivative refers to it
-    "sinh",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * cosh(x),),
-    cost=20,
-    ulp=4,
-    doc="Hyperbolic sine of each element.",
-)
-cosh: Unary = unary(
-    "cosh",
-    FLOATING,
-    vjp=lambda g, y, x, _: (g * sinh(x),),
-    cost=16,
-    ulp=4,
-    doc="Hyperbolic cosine of each element.",
-)
-asin = unary(
-    "asin",
-    FLOATING,
-    numpy=lambda np, x: np.arcsin(x),
-    vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),),
-    cost=24,
-    ulp=4,
-    doc="Arc sine of each element, in radians; NaN outside [-1, 1].",
-)
-acos = unary(
-    "acos",
-    FLOATING,
-    numpy=lambda np, x: np.arccos(x),
-    vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),),
-    cost=24,
-    ulp=4,
-    doc="Arc cosine of each element, in radians; NaN outside [-1, 1].",
-)
-atan = unary(
-    "atan",
-    FLOATING,
-    numpy=lambda np, x: np.arctan(x),
-    vjp=lambda g, y, x, _: (g / (1 + square(x)),),
-    cost=16,
-    ulp=4,
-    doc="Arc tangent of each element, in radians.",
-)
-asinh = unary(
-    "asinh",
-    FLOATING,
-    numpy=lambda np, x: np.arcsinh(x),
-    vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),),
-    cost=30,
-    ulp=4,
-    doc="Inverse hyperbolic sine of each element.",
-)
-acosh = unary(
-    "acosh",
-    FLOATING,
-    numpy=lambda np, x: np.arccosh(x) if np.iscomplexobj(x) else _acosh(np, x),
-    vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
-    cost=30,
-    ulp=4,
-    doc="Inverse hyperbolic cosine of each element; NaN for real numbers below 1.",
-)
-atanh = unary(
-    "atanh",
-    FLOATING,
-    numpy=lambda np, x: np.arctanh(x),
-    vjp=lambda g, y, x, _: (g / (1 - square(x)),),
-    cost=24,
-    ulp=4,
-    doc="Inverse hyperbolic tangent of each element; NaN for real numbers outside [-1, 1].",
-)
-cbrt = unary(
-    "cbrt",
+
+@elementary(vjp=lambda g, y, x, _: (g * y * LN2,), cost=12)
+def exp2(np: Any, x: Any) -> Any:
+    """``2**x`` of each element; exact for integers."""
+    return np.exp2(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g * (y + 1),), cost=16)
+def expm1(np: Any, x: Any) -> Any:
+    """``exp(x) - 1`` of each element, accurate near 0."""
+    return _expm1_complex(np, x) if np.iscomplexobj(x) else np.expm1(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (x * LN2),), cost=40)
+def log2(np: Any, x: Any) -> Any:
+    """Base-2 logarithm of each element, exact for powers of 2; -inf at 0, NaN below 0."""
+    return np.log2(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (x * LN10),), cost=40)
+def log10(np: Any, x: Any) -> Any:
+    """Base-10 logarithm of each element, exact for powers of 10; -inf at 0, NaN below 0."""
+    return np.log10(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (1 + x),), cost=16)
+def log1p(np: Any, x: Any) -> Any:
+    """``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below -1."""
+    return _log1p_complex(np, x) if np.iscomplexobj(x) else np.log1p(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g * cosh(x),), cost=20)
+def sinh(np: Any, x: Any) -> Any:
+    """Hyperbolic sine of each element."""
+    return np.sinh(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g * sinh(x),), cost=16)
+def cosh(np: Any, x: Any) -> Any:
+    """Hyperbolic cosine of each element."""
+    return np.cosh(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),), cost=24)
+def asin(np: Any, x: Any) -> Any:
+    """Arc sine of each element, in radians; NaN outside [-1, 1]."""
+    return np.arcsin(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),), cost=24)
+def acos(np: Any, x: Any) -> Any:
+    """Arc cosine of each element, in radians; NaN outside [-1, 1]."""
+    return np.arccos(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (1 + square(x)),), cost=16)
+def atan(np: Any, x: Any) -> Any:
+    """Arc tangent of each element, in radians."""
+    return np.arctan(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),), cost=30)
+def asinh(np: Any, x: Any) -> Any:
+    """Inverse hyperbolic sine of each element."""
+    return np.arcsinh(x)
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),), cost=30)
+def acosh(np: Any, x: Any) -> Any:
+    """Inverse hyperbolic cosine of each element; NaN for real numbers below 1."""
+    # Below 1, Pyodide's C library returns a number.
+    return np.arccosh(x if np.iscomplexobj(x) else np.where(x < 1, x.dtype.type(np.nan), x))
+
+
+@elementary(vjp=lambda g, y, x, _: (g / (1 - square(x)),), cost=24)
+def atanh(np: Any, x: Any) -> Any:
+    """Inverse hyperbolic tangent of each element; NaN for real numbers outside [-1, 1]."""
+    return np.arctanh(x)
+
+
+@unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g / (3 * square(y)),), cost=20, ulp=2, method=False)
+def cbrt(np: Any, x: Any) -> Any:
+    """Cube root of each element, with its sign."""
+    return np.cbrt(x)
+
+
+@unary(
     REAL_FLOATING,
-    vjp=lambda g, y, x, _: (g / (3 * square(y)),),
-    cost=20,
-    ulp=2,
-    doc="Cube root of each element, with its sign.",
-    method=False,
-)
-erf = unary(
-    "erf",
-    REAL_FLOATING,
-    numpy=lambda np, x: _erf(np, x),
     vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
     cost=40,
     ulp=4,
-    doc="Error function of each element.",
 )
-
-
-def _acosh(np: Any, x: Any) -> Any:
-    """Return NaN below 1, where Pyodide's C library returns a number."""
-    return np.arccosh(np.where(x < 1, x.dtype.type(np.nan), x))
+def erf(np: Any, x: Any) -> Any:
+    """Error function of each element."""
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)  # NumPy has no erf
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
@@ -173,11 +133,6 @@ def _log1p_complex(np: Any, x: Any) -> Any:
     small = np.where(is_small, x, 0)
     result.real[is_small] = (np.log1p(small.real * (2 + small.real) + small.imag**2) / 2)[is_small]
     return result
-
-
-def _erf(np: Any, x: Any) -> Any:
-    """Apply `math.erf` to each element, because NumPy has no erf."""
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)
 
 
 # NumPy's names.

@@ -14,7 +14,7 @@ Sums, products, extremes, bitwise and logical functions, and differences have de
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from math import prod as product_of
 from operator import index as as_index
@@ -31,7 +31,7 @@ from py_tensor.ir.recording import is_recording
 from py_tensor.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
-from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
+from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
 from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
@@ -49,8 +49,19 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, fold_by, max, sum
-from py_tensor.ops.scan import scanned
+from py_tensor.ops.reduction import (
+    CUMSUM,
+    MAX,
+    MIN,
+    Axes,
+    all,
+    any,
+    fold_by,
+    max,
+    min,
+    scanned,
+    sum,
+)
 from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -92,6 +103,10 @@ def _of_bits(function: Any, identity: Callable[[DType], int]) -> Reduction:
     return fold_by(function.__name__, function, identity, vjp=NOT_DIFFERENTIABLE)
 
 
+def _dropping_axes(fold: Reduction, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return reshape(build(fold, (x,), axes), dropped(x.shape, axes))
+
+
 def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
     return Scan(
         f"running {fold.name}",
@@ -101,22 +116,24 @@ def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> S
     )
 
 
-REDUCTIONS = {
-    "bitwise_and": _of_bits(bitwise_and, _every_bit),
-    "bitwise_or": _of_bits(bitwise_or, lambda dtype: 0),
-    "bitwise_xor": _of_bits(bitwise_xor, lambda dtype: 0),
-}
+AND = _of_bits(bitwise_and, _every_bit)
+OR = _of_bits(bitwise_or, lambda dtype: 0)
+XOR = _of_bits(bitwise_xor, lambda dtype: 0)
+KERNELS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
+    "maximum": max, "minimum": min, "logical_and": all, "logical_or": any,
+    "logical_xor": partial(_dropping_axes, XOR), "bitwise_and": partial(_dropping_axes, AND),
+    "bitwise_or": partial(_dropping_axes, OR), "bitwise_xor": partial(_dropping_axes, XOR),
+}  # fmt: skip
 MAXIMA = _scan_by(MAX, "maximum", _grad_extremes)
 MINIMA = _scan_by(MIN, "minimum", _grad_extremes)
+XORS = _scan_by(XOR, "bitwise_xor")
 SCANS = {
-    "maximum": MAXIMA,
-    "minimum": MINIMA,
-    "logical_or": MAXIMA,
-    "logical_and": MINIMA,
-    **{name: _scan_by(fold, name) for name, fold in REDUCTIONS.items()},
-}
+    "maximum": MAXIMA, "minimum": MINIMA, "logical_or": MAXIMA, "logical_and": MINIMA,
+    "logical_xor": XORS, "bitwise_and": _scan_by(AND, "bitwise_and"),
+    "bitwise_or": _scan_by(OR, "bitwise_or"), "bitwise_xor": XORS,
+}  # fmt: skip
 
-_IN_RANGE = {*SCANS, "fmax", "fmin", "logical_xor"}
+_IN_RANGE = {*SCANS, "fmax", "fmin"}
 """Functions whose results are within the range of their operands' dtype."""
 
 # -- Folds --------------------------------------------------------------------------------------
@@ -177,7 +194,6 @@ def _halved(function: Any, x: Tensor) -> Tensor:
 
 def reduced_by(
     function: Any,
-    kernel: Callable[..., Tensor] | None,
     array: Operand,
     axis: Axes,
     dtype: object,
@@ -186,7 +202,7 @@ def reduced_by(
     initial: Scalar | None,
     where: Operand,
 ) -> Tensor:
-    """Reduce over axes with a function of two operands, or its `kernel`, with NumPy's options."""
+    """Reduce over axes with a function of two operands, with NumPy's options."""
     name = f"{function.__name__}.reduce"
     x = tensor_of(array, name)
     x = converted(x, computed_in(function, name, x, dtype, out))
@@ -194,7 +210,8 @@ def reduced_by(
     associative = function.__name__ in ASSOCIATIVE
     if len(axes) > 1 and not associative:
         raise ValueError(f"{name}: is not reorderable, so it takes one axis, not {axes}")
-    identity = _identity(function, x.dtype)
+    is_and = function.__name__ == "bitwise_and"
+    identity = _every_bit(x.dtype) if is_and else function.identity
     start = identity if initial is None else initial
     if where is not True and start is None:
         raise ValueError(f"{name}: has no identity, so where needs initial")
@@ -206,26 +223,15 @@ def reduced_by(
     chosen = None if where is True else broadcast_to(tensor_of(where, name), x.shape)
     if chosen is not None and associative:
         x, chosen = choose(chosen, x, start if identity is None else identity), None
-    beginning = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
-    begins = start is not None and (initial is not None or n == 1)
-    if not axes:
-        y = function(beginning, x) if begins else copy_or_scalar(x)
-    elif not n:
-        y = beginning
+    first = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
+    if axes and not n:
+        assert first is not None
+        y = first
     else:
-        if kernel is not None:
-            y = kernel(x, axes)
-            y = function(y, beginning) if begins else y
-        else:
-            y = _folded(function, x, axes, kept, chosen, beginning, begins)
-    assert y is not None
+        # The identity changes one element, such as -1 to hypot(0, -1), and none of several.
+        first = None if initial is None and n > 1 else first
+        y = _folded(function, x, axes, kept, chosen, first)
     return stored_whole(name, reshape(y, shape) if keepdims else y, out)
-
-
-def _identity(function: Any, dtype: DType) -> Scalar | None:
-    if function.__name__ == "bitwise_and":  # every bit
-        return _every_bit(dtype)
-    return function.identity
 
 
 def _folded(
@@ -234,44 +240,47 @@ def _folded(
     axes: tuple[int, ...],
     kept: tuple[int, ...],
     chosen: Tensor | None,
-    beginning: Tensor | None,
-    begins: bool,
+    first: Tensor | None,
 ) -> Tensor:
-    """Reduce a nonempty tensor.
+    """Reduce `first` and the elements of a tensor, of which there are some along the axes.
 
-    `beginning` precedes the elements if it `begins`, or if `chosen` omits some of them.
+    With `chosen`, which omits elements, there is a `first`.
     """
     name = function.__name__
-    begin = beginning if begins else None
-    if name in REDUCTIONS or name == "logical_xor":
-        if name in REDUCTIONS:
-            y = build(REDUCTIONS[name], (x,), axes) if x.size else x
-        else:
-            y = converted(remainder(sum(x, axes), 2), x.dtype)
-        y = reshape(y, kept)
-        return y if begin is None else function(begin, y)
+    if name in ASSOCIATIVE or not axes:
+        y = _reordered(function, x, axes, kept)
+        return y if first is None else function(first, y)
+    rows = _rows(x, axes, kept)
     if name == "subtract" and chosen is None:
-        (along,) = axes
-        if begin is not None:
-            return subtract(begin, sum(x, along, x.dtype))
-        return sum(choose(equal(_numbers(x, along), 0), x, negative(x)), along, x.dtype)
-    order = (*axes, *(a for a in range(x.ndim) if a not in axes))
-    x = reshape(permute(x, order), (-1, *kept)) if x.size else reshape(x, (x.shape[axes[0]], *kept))
-    if name in ASSOCIATIVE:
-        y = reshape(_halved(function, x), kept)
-        y = y if begin is None else function(begin, y)
-    elif chosen is None and _is_kernel(function, x):
-        whole = x if begin is None else concat([reshape(begin, (1, *kept)), x])
+        minuend, rest = (rows[0], rows[1:]) if first is None else (first, rows)
+        return subtract(minuend, sum(rest, 0, x.dtype))
+    if chosen is None and _is_kernel(function, x):
+        whole = rows if first is None else concat([reshape(first, (1, *kept)), rows])
         y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
     else:
-        masks = None if chosen is None else reshape(permute(chosen, order), x.shape)
-        first = 0 if begin is not None or masks is not None else 1
-        y = x[0] if first else beginning
-        for k in range(first, x.shape[0]):
-            following = function(y, x[k])
+        masks = None if chosen is None else _rows(chosen, axes, kept)
+        y = rows[0] if first is None else first
+        for k in range(1 if first is None else 0, rows.shape[0]):
+            following = function(y, rows[k])
             y = following if masks is None else choose(masks[k], following, y)
-    assert y is not None
-    return copy_or_scalar(y) if x.shape[0] == 1 else y
+    return copy_or_scalar(y) if rows.shape[0] == 1 else y
+
+
+def _reordered(function: Any, x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+    """Reduce elements with an associative function, or none of them over no axes."""
+    if not axes:
+        return copy_or_scalar(x)
+    if function.__name__ in KERNELS:
+        return KERNELS[function.__name__](x, axes)
+    rows = _rows(x, axes, kept)
+    y = reshape(_halved(function, rows), kept)
+    return copy_or_scalar(y) if rows.shape[0] == 1 else y
+
+
+def _rows(x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+    """Return a tensor with the axes to reduce as its first one."""
+    order = (*axes, *(a for a in range(x.ndim) if a not in axes))
+    return reshape(permute(x, order), (product_of(x.shape[a] for a in axes), *kept))
 
 
 def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
@@ -291,8 +300,6 @@ def _running(function: Any, name: str, x: Tensor, along: int) -> Tensor:
         return copy_or_scalar(x)
     if function.__name__ in SCANS:
         return scanned(SCANS[function.__name__], name, x, along, x.dtype)
-    if function.__name__ == "logical_xor":  # whether an odd number of them is nonzero
-        return converted(remainder(scanned(CUMSUM, name, x, along, dtypes.int32), 2), x.dtype)
     if function.__name__ == "subtract":
         x = choose(equal(_numbers(x, along), 0), x, negative(x))
         return scanned(CUMSUM, name, x, along, x.dtype)
@@ -420,7 +427,7 @@ def reduced_at(
             slices = take(x, index + arange(length, device=x.device), along)
         if length == 1:
             reduced.append(
-                converted(reshape(slices, _without(slices.shape, along + 1)), summed.dtype)
+                converted(reshape(slices, dropped(slices.shape, (along + 1,))), summed.dtype)
             )
         else:
             reduced.append(function.reduce(slices, along + 1, dtype))
@@ -428,10 +435,6 @@ def reduced_at(
     if order != sorted(order):
         y = take(y, sorted(range(len(order)), key=order.__getitem__), along)
     return stored_whole(name, y, out)
-
-
-def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return shape[:axis] + shape[axis + 1 :]
 
 
 # -- Writing ------------------------------------------------------------------------------------
@@ -448,17 +451,16 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
     values = None if b is None else as_given(a, b, name)
-    if values is not None and function.__name__ in _SCATTERED and _holds(a, values.dtype):
+    if (
+        values is not None
+        and function.__name__ in _SCATTERED
+        and dtypes.is_of_kind(values.dtype, a.dtype)
+    ):
         _scatter(function, name, a, indices, values, atomic)
     elif has_no_arrays(indices):
         _apply_once(function, a, indices, values)
     else:
         _apply_each(function, a, indices, values)
-
-
-def _holds(a: Tensor, dtype: DType) -> bool:
-    """Return whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
-    return dtypes.is_of_kind(dtype, a.dtype)
 
 
 def _scatter(
@@ -510,7 +512,7 @@ def _apply_each(function: Any, a: Tensor, indices: Any, operand: Tensor | None) 
     if values is not None and function.__name__ in ASSOCIATIVE:
         common = dtypes.promote(a.dtype, values.dtype)
         target = LOOPS[function.__name__].accepts.check(function.__name__, common)
-    if values is not None and target is not None and _holds(a, target):
+    if values is not None and target is not None and dtypes.is_of_kind(target, a.dtype):
         values, step = converted(take(values, order), target), 1
         while step < times:  # the values of each element so far, combined
             combined = function(values[:-step], values[step:])

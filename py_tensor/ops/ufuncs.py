@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
-from py_tensor.ops.define import ON_UFUNC, UFUNCS
+from py_tensor.ops.define import UFUNC_METHODS, UFUNCS, give_methods
 from py_tensor.ops.movement import reshape
 from py_tensor.ops.operands import Operand, Scalar, as_arrays
 from py_tensor.ops.out import Out
-from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
-from py_tensor.ops.scan import cumprod, cumsum
+from py_tensor.ops.reduction import Axes, cumprod, cumsum, prod, sum
 from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["ufunc"]  # all other definitions become attributes of functions
@@ -62,167 +60,135 @@ class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
         raise TypeError("ufunc: cannot be called; use pt.vectorize or pt.frompyfunc")
 
 
-FOLDS: dict[str, Callable[..., Tensor]] = {
-    "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all,
-    "logical_or": any,
-}  # fmt: skip
+FOLDS = {"add": sum, "multiply": prod}
 SCANS = {"add": cumsum, "multiply": cumprod}
-METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 
 
-def _reduce_of(function: Any) -> Callable[..., Tensor]:
-    fold = FOLDS.get(function.__name__)
-
-    def reduce(
-        array: Operand,
-        /,
-        axis: Axes = 0,
-        dtype: object = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: Operand = True,
-    ) -> Tensor:
-        """Reduce the elements along `axis`; None reduces over all axes.
-
-        Parameters
-        ----------
-        dtype
-            The dtype to compute in and of the result. By default the dtype of the elements, or with
-            `out` the common one; for a sum or a product as in `pt.sum`.
-        initial : number, optional
-            The start value; by default the identity of the function.
-        where
-            The elements to include. A function without an identity needs `initial` too.
-
-        Raises
-        ------
-        ValueError
-            If there are no elements and no start value, or several axes and the function is not
-            reorderable.
-        DTypeError
-            If the result of the function has a different dtype than its operands.
-        """
-        if fold is None or fold in (max, min, all, any):
-            from py_tensor.ops.ufunc_methods import reduced_by
-
-            return reduced_by(function, fold, array, axis, dtype, out, keepdims, initial, where)
-        passed = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
-        options = {name: value for name, value in passed.items() if value is not None}
-        return fold(array, axis, out=out, keepdims=keepdims, **options)
-
-    return reduce
-
-
-def _accumulate_of(function: Any) -> Callable[..., Tensor]:
-    scan = SCANS.get(function.__name__)
-
-    def accumulate(
-        array: Operand, /, axis: int = 0, dtype: object = None, out: Out = None
-    ) -> Tensor:
-        """Accumulate the function along `axis`.
-
-        Raises
-        ------
-        DTypeError
-            If the result of the function has a different dtype than its operands.
-        """
-        if scan is not None and getattr(array, "ndim", 1):
-            return scan(array, axis, dtype, out)
-        from py_tensor.ops.ufunc_methods import accumulated_by
-
-        return accumulated_by(function, array, axis, dtype, out)
-
-    return accumulate
-
-
-def _reduceat_of(function: Any) -> Callable[..., Tensor]:
-    def reduceat(
-        array: Operand, /, indices: Any, axis: int = 0, dtype: object = None, out: Out = None
-    ) -> Tensor:
-        """Reduce the slices along `axis` between consecutive indices, and to the end.
-
-        Parameters
-        ----------
-        indices
-            Integers; a tensor is read. If an index is not below the next one, its slice is that
-            element only.
-
-        Raises
-        ------
-        IndexError
-            If an index is out of range.
-        DTypeError
-            If the result of the function has a different dtype than its operands.
-        """
-        from py_tensor.ops.ufunc_methods import reduced_at
-
-        return reduced_at(function, array, indices, axis, dtype, out)
-
-    return reduceat
-
-
-def _outer_of(function: Any) -> Callable[..., Tensor]:
-    name = f"{function.__name__}.outer"
-
-    def outer(A: Operand, B: Operand, /, **options: Any) -> Tensor:  # noqa: N803 - NumPy's names
-        """Apply the function to all pairs of elements of `A` and `B`; the axes of `B` come last."""
-        a, b = as_arrays(name, (A, B))
-        return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
-
-    return outer
-
-
-def _at_of(function: Any) -> Callable[..., None]:
-    def at(a: Tensor, indices: Any, b: Operand | None = None, /, *, atomic: bool = False) -> None:
-        """Apply the function in place to the elements at the indices.
-
-        A repeated index applies the function once for each occurrence, in the order of the values,
-        while ``x[i] += v`` applies it once. Sums with `atomic` are in any order, which is faster
-        and not reproducible. A function of one operand takes no values.
-
-        Raises
-        ------
-        IndexError
-            As for ``x[indices]``.
-        DTypeError
-            If the results cannot be stored in the tensor's dtype.
-        """
-        from py_tensor.ops.ufunc_methods import applied_at
-
-        applied_at(function, a, indices, b, atomic)
-
-    return at
-
-
-_MAKERS = (_reduce_of, _accumulate_of, _reduceat_of, _outer_of, _at_of)
-
-
-def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
-    """Return a stand-in that raises an error, for a method that a function lacks."""
-
-    def refused(*operands: Any, **options: Any) -> NoReturn:
+def _check_has(function: Any, method: str) -> None:
+    """Raise ValueError if a function has no such method."""
+    is_of_two = function.nin == 2 and (function.nout == 1 or method == "outer")
+    is_at_of_one = method == "at" and function.nout == 1
+    if function.signature is not None or not (is_of_two or is_at_of_one):
         what = "of two operands and one result" if method != "outer" else "of two operands"
         raise ValueError(f"{function.__name__}.{method}: only for elementwise functions {what}")
 
-    return refused
+
+def reduce(
+    function: Any,
+    array: Operand,
+    /,
+    axis: Axes = 0,
+    dtype: object = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Scalar | None = None,
+    where: Operand = True,
+) -> Tensor:
+    """Reduce the elements along `axis`; None reduces over all axes.
+
+    Parameters
+    ----------
+    dtype
+        The dtype to compute in and of the result. By default the dtype of the elements, or with
+        `out` the common one; for a sum or a product as in `pt.sum`.
+    initial : number, optional
+        The start value; by default the identity of the function.
+    where
+        The elements to include. A function without an identity needs `initial` too.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements and no start value, or several axes and the function is not
+        reorderable.
+    DTypeError
+        If the result of the function has a different dtype than its operands.
+    """
+    _check_has(function, "reduce")
+    if function.__name__ in FOLDS:
+        return FOLDS[function.__name__](array, axis, dtype, out, keepdims, initial, where)
+    from py_tensor.ops.ufunc_methods import reduced_by
+
+    return reduced_by(function, array, axis, dtype, out, keepdims, initial, where)
 
 
-def _has(function: Any, method: str) -> bool:
-    if function.signature is not None or (method != "outer" and function.nout > 1):
-        return False
-    return function.nin == 2 or method == "at"
+def accumulate(
+    function: Any, array: Operand, /, axis: int = 0, dtype: object = None, out: Out = None
+) -> Tensor:
+    """Accumulate the function along `axis`.
+
+    Raises
+    ------
+    DTypeError
+        If the result of the function has a different dtype than its operands.
+    """
+    _check_has(function, "accumulate")
+    if function.__name__ in SCANS and getattr(array, "ndim", 1):
+        return SCANS[function.__name__](array, axis, dtype, out)
+    from py_tensor.ops.ufunc_methods import accumulated_by
+
+    return accumulated_by(function, array, axis, dtype, out)
 
 
-def _give_methods() -> None:
-    while UFUNCS:
-        function = UFUNCS.pop()
-        for method, make in zip(METHODS, _MAKERS, strict=True):
-            method_function = (
-                make(function) if _has(function, method) else _refusing(function, method)
-            )
-            setattr(function, method, method_function)
+def reduceat(
+    function: Any,
+    array: Operand,
+    /,
+    indices: Any,
+    axis: int = 0,
+    dtype: object = None,
+    out: Out = None,
+) -> Tensor:
+    """Reduce the slices along `axis` between consecutive indices, and to the end.
+
+    Parameters
+    ----------
+    indices
+        Integers; a tensor is read. If an index is not below the next one, its slice is that element
+        only.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    DTypeError
+        If the result of the function has a different dtype than its operands.
+    """
+    _check_has(function, "reduceat")
+    from py_tensor.ops.ufunc_methods import reduced_at
+
+    return reduced_at(function, array, indices, axis, dtype, out)
 
 
-ON_UFUNC.append(_give_methods)
-_give_methods()
+def outer(function: Any, A: Operand, B: Operand, /, **options: Any) -> Tensor:  # noqa: N803
+    """Apply the function to all pairs of elements of `A` and `B`; the axes of `B` come last."""
+    _check_has(function, "outer")
+    a, b = as_arrays(f"{function.__name__}.outer", (A, B))
+    return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
+
+
+def at(
+    function: Any, a: Tensor, indices: Any, b: Operand | None = None, /, *, atomic: bool = False
+) -> None:
+    """Apply the function in place to the elements at the indices.
+
+    A repeated index applies the function once for each occurrence, in the order of the values,
+    while ``x[i] += v`` applies it once. Sums with `atomic` are in any order, which is faster and
+    not reproducible. A function of one operand takes no values.
+
+    Raises
+    ------
+    IndexError
+        As for ``x[indices]``.
+    DTypeError
+        If the results cannot be stored in the tensor's dtype.
+    """
+    _check_has(function, "at")
+    from py_tensor.ops.ufunc_methods import applied_at
+
+    applied_at(function, a, indices, b, atomic)
+
+
+UFUNC_METHODS.update({f.__name__: f for f in (reduce, accumulate, reduceat, outer, at)})
+for _function in UFUNCS:
+    give_methods(_function)

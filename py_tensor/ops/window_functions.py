@@ -16,17 +16,11 @@ from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
-i0 = unary(
-    "i0",
-    REAL_FLOATING,
-    # NumPy returns NaN for infinities.
-    numpy=lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),
-    vjp=NOT_DIFFERENTIABLE,
-    cost=60,
-    ulp=4,
-    doc="Modified Bessel function of the first kind, order 0.",
-    method=False,
-)
+
+@unary(REAL_FLOATING, vjp=NOT_DIFFERENTIABLE, cost=60, ulp=4, method=False)
+def i0(np: Any, x: Any) -> Any:
+    """Modified Bessel function of the first kind, order 0."""
+    return np.where(np.isinf(x), np.inf, np.i0(x.astype("d")))
 
 
 def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name

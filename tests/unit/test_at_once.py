@@ -13,7 +13,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backends.kinds import CPU_DEVICE
-from py_tensor.ops.composition import Composition
+from py_tensor.ops.record import Composition
 from py_tensor.runtime.device import MAX_AT_ONCE, deferring
 
 RNG = np.random.default_rng(5)

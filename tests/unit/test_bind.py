@@ -30,9 +30,9 @@ from py_tensor.ir.primitives import (
     VIEW,
 )
 from py_tensor.ir.recording import recording
-from py_tensor.ops.composition import Composition
 from py_tensor.ops.elementwise import WHERE
-from py_tensor.ops.scan import CUMSUM
+from py_tensor.ops.record import Composition
+from py_tensor.ops.reduction import CUMSUM
 from py_tensor.ops.sorting import SORT
 from py_tensor.random.threefry import random_bits
 from py_tensor.runtime.device import deferring
