@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import FURTHER, ON_SIMD, Choices, Tile, defaults
+from py_tensor.codegen.choices import Choices, defaults
 from py_tensor.codegen.library import Implementations
-from py_tensor.codegen.product_cost import choose
 
 MAX_IN_FLIGHT = 64  # flushes, however small
 CHEAP = 48  # a body of at most this many instructions may be repeated in a program
@@ -41,7 +40,7 @@ class AdapterProfile:
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
-    def _use(self, *parameters: str) -> Choices:
+    def use(self, *parameters: str) -> Choices:
         """Return the choices, and record that a plan depends on these parameters."""
         self.used.update(parameters)
         return self.chosen
@@ -69,7 +68,7 @@ class AdapterProfile:
     @property
     def map_workgroup(self) -> int:
         """Invocations per workgroup of an elementwise kernel."""
-        return self._use("map_workgroup").map_workgroup
+        return self.use("map_workgroup").map_workgroup
 
     def map_turns(self, variant: str) -> int:
         """Return how many vectors or elements an elementwise invocation computes in sequence.
@@ -114,12 +113,12 @@ class AdapterProfile:
     @property
     def wanted_groups(self) -> int:
         """The number of workgroups that keeps the whole adapter busy."""
-        return self._use("reduce_groups").reduce_groups
+        return self.use("reduce_groups").reduce_groups
 
     @property
     def unroll(self) -> int:
         """Independent loads that each invocation of a reduction keeps in flight."""
-        return self._use("unroll").unroll
+        return self.use("unroll").unroll
 
     @property
     def min_slice(self) -> int:
@@ -185,8 +184,8 @@ class AdapterProfile:
         if self.software:
             return self.reduce_workgroup
         if steps <= 64:
-            return self._use("short_row_lanes").short_row_lanes
-        return self._use("row_lanes").row_lanes if steps <= 2048 else 256
+            return self.use("short_row_lanes").short_row_lanes
+        return self.use("row_lanes").row_lanes if steps <= 2048 else 256
 
     def scan_lanes(self, steps: int) -> int:
         """Return the number of invocations that share one row of a scan, in tiles of 4 loads."""
@@ -238,15 +237,3 @@ class AdapterProfile:
         results also make few tiles, which do not fill the device.
         """
         return not self.software or (results >= 2**10 and results * terms >= 2**21)
-
-    def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
-        """Return the tile of a matrix product, and the number of parts that k is split into.
-
-        At least one tile fits on every adapter.
-        """
-        if self.software:
-            return ON_SIMD, 1
-        choices = self._use("large_tile", "medium_tile", "small_tile", "processors")
-        tiles = choices.large_tile, choices.medium_tile, choices.small_tile, *FURTHER
-        fitting = [tile for tile in tiles if tile.memory <= self.workgroup_memory]
-        return choose(fitting, choices.processors, m, n, batch, k)

@@ -59,6 +59,11 @@ def padded_class(count: int, rank: int) -> int:
     return rank_class(1 if count <= 1 else max(count, min(rank, MAX_PADDED)))
 
 
+def braced(head: str, lines: Iterable[str]) -> list[str]:
+    """Return a statement, or nothing, with a block of statements after it."""
+    return [f"{head} {{".lstrip(), *(f"  {line}" for line in lines), "}"]
+
+
 def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
     """Return an op's text for the WGSL type of a dtype; the key "64" covers int64 and uint64."""
     kind = str(dtype.wgsl)
@@ -538,8 +543,3 @@ def advance_coordinates(
         carry = f" + select(0u, 1u, over{d})"
         step //= extents[d]
     return [*statements, f"{names[0]} += {params.add(step)}{carry};"]
-
-
-def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:
-    """Return `values`, padded in front with `fill` to length `rank`."""
-    return (fill,) * (rank - len(values)) + values

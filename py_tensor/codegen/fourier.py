@@ -24,8 +24,8 @@ from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.fourier_wgsl import MAX_RADIX, Form, invocations_of, radices
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import dimensions
-from py_tensor.codegen.writer import Context, Writer, indent, stage_of
+from py_tensor.codegen.walk import dimensions
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import BodyStage, Kernel
 
@@ -170,7 +170,7 @@ class _Writer(Writer):
             -(-columns // form.columns),
             work=self.points * (COST * stages + stage.element.cost),
             operations=self.points * stage.operations * stages,
-            regions={"stages": indent(form.stages(), 1)},
+            regions={"stages": form.stages()},
         )
 
     def _form(self, columns: int) -> Form:

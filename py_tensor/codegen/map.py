@@ -20,9 +20,9 @@ from py_tensor.codegen.emit import (
     rank_class,
 )
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.walk import Padded
-from py_tensor.codegen.writer import Context, Writer, gathered, indent, returns
-from py_tensor.schedule.body import Access, Addressed, Body, Convert, Load, Mask
+from py_tensor.codegen.walk import Padded, accesses, mask_dims
+from py_tensor.codegen.writer import Context, Writer, gathered, returns
+from py_tensor.schedule.body import Access, Body, Convert, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
 
@@ -30,15 +30,6 @@ BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
 # In this order: a contiguous run of vectors, vectors along the last dimension, blocks for
 # transposed operands, single elements, and single elements with a loop for each.
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
-
-
-def mask_dims(body: Body) -> frozenset[int]:
-    """Return the dimensions whose coordinates the masks of the body depend on."""
-    return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
-
-
-def accesses(body: Body) -> list[tuple[int, ...]]:
-    return [i.access.strides for i in body.instructions if isinstance(i, Addressed)]
 
 
 def copying(
@@ -180,7 +171,7 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         ahead += split
     else:
         work = _blocks(writer, code, blocks)
-    regions = {"ahead": indent(ahead, 1), "work": indent([*work, *code.reports()], 2)}
+    regions = {"ahead": ahead, "work": [*work, *code.reports()]}
     return writer.dispatch(
         "map",
         variant,

@@ -1,12 +1,21 @@
-"""How a reduction iterates over its space: the order of dimensions and each invocation's share."""
+"""How a reduction iterates over its space: the order of dimensions and each invocation's share.
+
+Lanes lie along the dimension that is contiguous in memory, whether it is reduced ("rows") or kept
+("columns").
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from py_tensor.base.layout import Merged
-from py_tensor.codegen.emit import padded
+from py_tensor.base.layout import Merged, merge_dims
+from py_tensor.base.shapes import size_of
+from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
+from py_tensor.codegen.emit import mode_of, padded_class, rank_class
+from py_tensor.schedule.body import Addressed, Body, Mask
+from py_tensor.schedule.kernel import Accumulator, Kernel, ReduceStage
 
 VARIANTS = (
     *("vectors along rows", "vectors along columns", "elements", "slices"),
@@ -14,6 +23,17 @@ VARIANTS = (
 )
 """Ways to iterate over the points of a row, which are one run in memory or blocks of several
 dimensions; "slices" folds the results of slices."""
+COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
+MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
+
+
+def mask_dims(body: Body) -> frozenset[int]:
+    """Return the dimensions whose coordinates the masks of the body depend on."""
+    return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
+
+
+def accesses(body: Body) -> list[tuple[int, ...]]:
+    return [i.access.strides for i in body.instructions if isinstance(i, Addressed)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +46,11 @@ class Padded:
     @classmethod
     def to(cls, merged: Merged, count: int) -> Self:
         """Return merged dimensions, padded to this many."""
-        return cls(merged, padded(merged.extents, count, 1))
+        return cls(merged, (1,) * (count - len(merged.extents)) + merged.extents)
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
         """Return an access's strides over these dimensions."""
-        return padded(self.merged.strides(of), len(self.extents), 0)
+        return (0,) * (len(self.extents) - len(self.merged.extents)) + self.merged.strides(of)
 
     def position(self, dim: int) -> int:
         """Return the position of a dimension of the kernel that was not merged with others."""
@@ -151,3 +171,135 @@ class Walk:
         """Return the same walk with rows cut into slices of this many steps."""
         steps = max(1, slice_steps)
         return replace(self, slices=max(1, -(-self.steps // steps)), slice_steps=steps)
+
+
+def arrange(
+    kernel: Kernel,
+    bodies: Sequence[Body],
+    profile: AdapterProfile,
+    *,
+    vectors: bool = True,
+    in_order: bool = False,
+) -> Walk:
+    """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
+
+    The rows are not sliced. `in_order` keeps them in row-major order of the kept dimensions.
+    """
+    rank = len(kernel.kept)
+    by_rows, kept_order, reduced_order = _orders(kernel, bodies)
+    if in_order:
+        kept_order = list(range(rank))
+    kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
+    inner = Padded.to(reduced, padded_class(len(reduced.extents), len(kernel.reduced)))
+    dims = Dimensions(rank, Padded.to(kept, rank_class(rank)), inner, by_rows)
+    longest = max(body.cost for body in bodies)
+    vectors = vectors and longest <= COSTLY and not kernel.has_wide
+    vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
+    width = _width(dims, bodies, kernel.accumulators()) if vectors else 1
+    if width == 1:
+        dims = replace(dims, by_rows=True)
+        # With kept dimensions there are two kinds of programs with vectors, and only one with
+        # elements, whether or not the reduced dimensions merge.
+        if rank:
+            dims = replace(dims, reduced=Padded.to(reduced, rank_class(len(kernel.reduced))))
+    steps = size_of(dims.reduced.extents) // (width if by_rows else 1)
+    rows = size_of(dims.kept.extents) // (1 if by_rows else width)
+    return Walk(
+        dims=dims,
+        workgroup=profile.reduce_workgroup,
+        unroll=profile.unrolls(longest),
+        levels=profile.levels,
+        width=width,
+        steps=steps,
+        rows=rows,
+        lanes=lanes_of(profile, rows, steps, apart=not by_rows),
+        lanes_apart=not by_rows,
+        slices=1,
+        slice_steps=max(1, steps),
+    )
+
+
+def dimensions(
+    kernel: Kernel, body: Body, profile: AdapterProfile, *, in_order: bool = False
+) -> Dimensions:
+    """Return the dimensions over which a body is computed one element at a time."""
+    whole = replace(kernel, stages=(ReduceStage(body, ()),))
+    return arrange(whole, [body], profile, vectors=False, in_order=in_order).dims
+
+
+def lanes_of(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
+    """Return the number of invocations that share a row of `steps` steps."""
+    most = profile.lanes(steps)
+    if not apart:
+        return min(most, _power(steps))
+    # Neighbours in memory belong to different rows, which come first in a workgroup.
+    workgroup = profile.reduce_workgroup
+    wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
+    return min(most, wide, _power(-(-steps // MIN_COLUMN_STEPS)))
+
+
+def _power(n: int) -> int:
+    """Return the smallest power of two >= n."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
+    """Return whether neighbours in memory belong to the same row."""
+    return _orders(kernel, bodies)[0]
+
+
+def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
+    """Return whether lanes lie along a reduced dimension, and the orders of both groups.
+
+    The read with the largest footprint decides; a gather counts as one element per point.
+    Dimensions are ordered by its strides.
+    """
+    rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
+    kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
+    read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
+    read += [(size_of(extents), x) for body in bodies for x in body.addresses()]
+    if not read or size_of(kernel.reduced) == 1:
+        return True, kept_order, reduced_order
+
+    strides = max(read, key=lambda sized: sized[0])[1].access.strides
+    inner_kept = _least_step(strides[:rank], kernel.kept)
+    inner_reduced = _least_step(strides[rank:], kernel.reduced)
+    by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)
+    reduced_order.sort(key=lambda d: -abs(strides[rank + d]))
+    if not by_rows:
+        kept_order.sort(key=lambda d: -abs(strides[d]))
+    return by_rows, kept_order, reduced_order
+
+
+def _least_step(strides: Sequence[int], extents: Sequence[int]) -> int | None:
+    steps = [abs(s) for s, n in zip(strides, extents, strict=True) if n > 1 and s]
+    return min(steps, default=None)
+
+
+def _merge(
+    kernel: Kernel, bodies: Sequence[Body], kept_order: list[int], reduced_order: list[int]
+) -> tuple[Merged, Merged]:
+    rank = len(kernel.kept)
+    inside = [strides for body in bodies for strides in accesses(body)]
+    inside += [o.access.strides for o in kernel.spread_outputs]
+    around = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
+    dims = frozenset(d for body in bodies for d in mask_dims(body))
+    kept_masks = mask_dims(kernel.row) | {d for d in dims if d < rank}
+    reduced_masks = frozenset(d - rank for d in dims if d >= rank)
+    return (
+        merge_dims(kernel.kept, [*(s[:rank] for s in inside), *around], kept_order, kept_masks),
+        merge_dims(kernel.reduced, [s[rank:] for s in inside], reduced_order, reduced_masks),
+    )
+
+
+def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Accumulator]) -> int:
+    """Return the number of neighbours that an invocation loads at once.
+
+    It is 4 only if every load is a vector or a single value for all. Mixing further modes would
+    double the number of programs that an expression needs.
+    """
+    loads = [x for body in bodies for x in body.loads()]
+    inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
+    modes = {mode_of(x, dims.space_strides, 4) for x in loads}
+    components = sum(len(fold.op.components) for fold in folds)
+    return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and components <= 3 else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from py_tensor.codegen.emit import (
     decode_padded,
     load_modes,
 )
+from py_tensor.codegen.library import indented
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.schedule.body import Body, Check, Gather, Load
@@ -208,12 +209,13 @@ class Writer:
         work: int,
         operations: int | None = None,
         traffic: int | None = None,
-        regions: dict[str, str] | None = None,
+        regions: Mapping[str, str | list[str]] | None = None,
     ) -> Dispatch:
         """Return a dispatch of the program, with `groups` workgroups.
 
         `work`, `operations` and `traffic` are those of `Dispatch`; the last two are those of the
-        kernel by default. `regions` are those of the template, without "interface".
+        kernel by default. `regions` are those of the template, without "interface": text, or
+        lines that are indented like the region.
         """
         kernel = self.kernel
         declared = [f"const {name} = {_literal(value)};" for name, value in self.constants.items()]
@@ -221,9 +223,12 @@ class Writer:
         for n, (binding, name) in enumerate(zip(self.bindings, names, strict=True)):
             declared.append(binding.declaration(n, name))
         declared.append(self.params.declaration(len(self.bindings)))
-        regions = {"interface": "\n".join([*declared, *self.code]), **(regions or {})}
+        texts = {"interface": "\n".join([*declared, *self.code])}
+        for name, region in (regions or {}).items():
+            text = region if isinstance(region, str) else indented(template, name, region)
+            texts[name] = text
         return Dispatch(
-            self.context.programs.get(template, kernel.label, self.bindings, regions, variant),
+            self.context.programs.get(template, kernel.label, self.bindings, texts, variant),
             tuple(b.slot for b in self.bindings),
             tuple(self.params.values),
             tuple(self.params.consts),
@@ -256,11 +261,6 @@ def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
 def field_of(results: Sequence[object], number: int) -> str:
     """Return WGSL that selects result `number` from the value of a function with these results."""
     return f".r{number}" if len(results) > 1 else ""
-
-
-def indent(lines: Sequence[str], depth: int) -> str:
-    """Return lines as text, indented by this many levels."""
-    return "\n".join("  " * depth + line for line in lines)
 
 
 def _literal(value: int) -> str:
