@@ -1,4 +1,11 @@
-"""Elementwise kernels: choosing the vector width of each invocation, and writing the WGSL."""
+"""Elementwise kernels: choosing the vector width of each invocation, and writing the WGSL.
+
+With transposed operands, each invocation computes a 4 by 4 block. A transposed operand is read
+along its own contiguous dimension as four vectors. Four vectors of the result need the columns of
+these, so both reads and writes move whole vectors. Neighbouring invocations are arranged so that
+both fill whole cache lines. This needs no workgroup memory and no barriers, unlike the classic form
+(Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", 2009).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +15,13 @@ from dataclasses import replace
 from py_tensor.base.dtypes import DType
 from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import Shape, size_of
-from py_tensor.codegen.blocks import Blocks, crossed_dim
 from py_tensor.codegen.emit import (
     MAX_PADDED,
     BodyCode,
     Space,
+    address,
     advance_coordinates,
+    braced,
     decode_coordinates,
     load_modes,
     mode_of,
@@ -30,6 +38,7 @@ BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
 # In this order: a contiguous run of vectors, vectors along the last dimension, blocks for
 # transposed operands, single elements, and single elements with a loop for each.
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
+ACROSS, ALONG = 8, 4  # blocks of a tile: 32 invocations read runs of 128 bytes, write runs of 64
 
 
 def copying(
@@ -141,23 +150,28 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
     width = next(takes, 1)
     modes = load_modes(row, sweep.strides, width)
-    crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
-    blocks = None
-    if crossed is not None and not has_wide_loads:
+    crossed = None
+    if width == 4 and not has_wide_loads:
+        crossed = _crossed_dim([x for x, mode in modes.items() if mode == "g"], sweep)
+    if crossed is not None:
         sweep = sweep.with_second_last(crossed)
-        blocks = Blocks(sweep.extents, sweep.strides)
     writer = Writer(kernel, context)
-    vector_modes = "v" if blocks is None else "vg"
+    vector_modes = "v" if crossed is None else "vg"
     reads = [(x, mode in vector_modes) for x, mode in modes.items()]
     stored = [(o, width > 1) for o in kernel.outputs]
     writer.bind_loads([*reads, *gathered(row)], stored, max(width, 4))
     code = BodyCode(row, writer.bindings, writer.params, modes, sweep.position, noted=[])
-    items = size_of(sweep.steps(width)) if blocks is None else blocks.items()
+    steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
+    items = size_of(steps)
     writer.params.add(items)
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", [o.value for o in kernel.outputs], kind)
     writer.code += [declaration, *code.declarations(), compute]
-    variant = "loop" if loops else _variant(sweep, width, blocks)
+    variant = "run" if len(sweep.extents) == 1 else "vectors"
+    if crossed is not None:
+        variant = "blocks"
+    elif width == 1:
+        variant = "loop" if loops else "elements"
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     writer.constants |= {"WORKGROUP": workgroup, "TURNS": turns}
     ahead: list[str] = []
@@ -165,12 +179,12 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         # Parameters that every turn reads are copied once, before the first turn.
         writer.params = code.params = writer.params.copied("given")
         ahead.append("let given = params;")
-    if blocks is None:
+    if crossed is None:
         step = workgroup if turns > 1 else 0
         split, work = _vectors(writer, code, sweep, width, step)
         ahead += split
     else:
-        work = _blocks(writer, code, blocks)
+        work = _blocks(writer, code, sweep)
     regions = {"ahead": ahead, "work": [*work, *code.reports()]}
     return writer.dispatch(
         "map",
@@ -179,15 +193,6 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         work=size_of(kernel.kept) * row.cost,
         regions=regions,
     )
-
-
-def _variant(sweep: Sweep, width: int, blocks: Blocks | None) -> str:
-    """Return one of `VARIANTS`."""
-    if blocks is not None:
-        return "blocks"
-    if width == 1:
-        return "elements"
-    return "run" if len(sweep.extents) == 1 else "vectors"
 
 
 def _vectors(
@@ -204,15 +209,70 @@ def _vectors(
     return split, [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
-def _blocks(writer: Writer, code: BodyCode, blocks: Blocks) -> list[str]:
+def _crossed_dim(loads: Sequence[Load], sweep: Sweep) -> int | None:
+    """Return the dimension along which operands that are no vectors along the last are contiguous.
+
+    None if blocks do not help.
+    """
+    sizes = sweep.extents
+    for dim in range(len(sizes) - 1 if loads and sizes[-1] % 4 == 0 else 0):
+        if sizes[dim] % 4 == 0 and all(_has_vectors_along(dim, load, sweep) for load in loads):
+            return dim
+    return None
+
+
+def _has_vectors_along(dim: int, load: Load, sweep: Sweep) -> bool:
+    """Return whether a load reads whole vectors along `dim`, which is not the last dimension."""
+    steps = sweep.strides(load.access.strides)
+    others = (*steps[:dim], *steps[dim + 1 :], load.access.offset)
+    return steps[dim] == 1 and all(s % 4 == 0 for s in others)
+
+
+def _tiles(sweep: Sweep) -> tuple[int, ...]:
+    """Return the number of tiles of 8 by 4 blocks along each dimension."""
+    *outer, rows, columns = sweep.extents
+    return (*outer, -(-rows // (4 * ACROSS)), -(-columns // (4 * ALONG)))
+
+
+def _blocks(writer: Writer, code: BodyCode, sweep: Sweep) -> list[str]:
     """Compute four rows of four neighbours, after loading the transposed operands."""
-    lines, names = blocks.place(writer.params)
+    split, names = decode_coordinates(writer.params, _tiles(sweep), "tile", "c")
+    rows, columns = (writer.params.add(extent // 4) for extent in sweep.extents[-2:])
+    *outer, row, column = names
+    lines = [
+        f"let tile = item / {ACROSS * ALONG}u;",
+        *split,
+        f"let across = {row} * {ACROSS}u + item % {ACROSS}u;",
+        f"let along = {column} * {ALONG}u + item / {ACROSS}u % {ALONG}u;",
+        f"if (across >= {rows} || along >= {columns}) {{ continue; }}",
+    ]
     loaded: dict[Load, list[str]] = {}
     for n, load in enumerate(load for load, mode in code.modes.items() if mode == "g"):
-        statements, loaded[load] = blocks.load(names, load, code, f"t{n}")
+        statements, loaded[load] = _columns(outer, load, code, sweep, f"t{n}")
         lines += statements
-    row = _computed(writer, code, blocks.row_space(names), loaded)
-    return [*lines, "for (var i = 0u; i < 4u; i++) {", *(f"  {line}" for line in row), "}"]
+    space = Space([*outer, "(across * 4u + i)", "along"], sweep.strides, 4)
+    computed = _computed(writer, code, space, loaded)
+    return [*lines, *braced("for (var i = 0u; i < 4u; i++)", computed)]
+
+
+def _columns(
+    outer: list[str], load: Load, code: BodyCode, sweep: Sweep, name: str
+) -> tuple[list[str], list[str]]:
+    """Return statements that load a block's columns, and the four elements of row `i`."""
+    number = code.binding(load)
+
+    def strides(of: tuple[int, ...]) -> tuple[int, ...]:
+        # The dimension along which it is contiguous comes last.
+        *steps, row, column = sweep.strides(of)
+        return (*steps, column, row)
+
+    statements: list[str] = []
+    for column in range(4):
+        space = Space([*outer, f"(along * 4u + {column}u)", "across"], strides, 4)
+        index = address(code.params, space, load.access, 4)
+        statements.append(f"let {name}_{column} = b{number}[{index}];")
+    columns = (f"{name}_{column}" for column in range(4))
+    return statements, [code.bindings[number].lane(load.dtype, x, "i") for x in columns]
 
 
 def _computed(
