@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from py_tensor.base.dtypes import DType, float32, includes, uint32
 from py_tensor.base.shapes import size_of
@@ -38,8 +38,6 @@ from py_tensor.schedule.kernel import FAULTS, Output
 from py_tensor.schedule.reroll import Before, Current, Loop, Operand, Outside, Varying, loops_in
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
-# Strides of an access -> its strides over the dimensions that a kernel iterates over.
-Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 MAX_PADDED = 4  # lower ranks are padded to at most this many dimensions
@@ -90,16 +88,27 @@ def wrapped(dtype: DType, value: str) -> str:
     return f"wrap_{dtype.name}({value})" if dtype.is_small else value
 
 
+class Axes(Protocol):
+    """The dimensions that a kernel iterates over, made of those of a body."""
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the strides of an access over these dimensions."""
+        ...
+
+    def position(self, dim: int) -> int:
+        """Return the position of a dimension of the body that a mask depends on."""
+        ...
+
+
 @dataclass(slots=True)
 class Space:
-    """The dimensions that a kernel iterates over; lanes lie along the last one.
+    """A point of the dimensions that a kernel iterates over; lanes lie along the last one.
 
     Attributes
     ----------
     coordinates : list of str
         WGSL of each coordinate; the last counts steps of `width` elements.
-    strides : callable
-        An access's strides over these dimensions.
+    axes : Axes
     width : int
         Elements per step of the last coordinate.
     outer : frozenset of int
@@ -110,7 +119,7 @@ class Space:
     """
 
     coordinates: list[str]
-    strides: Strides
+    axes: Axes
     width: int
     outer: frozenset[int] = frozenset()
     hoisted: list[str] = field(default_factory=list[str])
@@ -118,7 +127,7 @@ class Space:
 
 def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
     """Return WGSL of an affine address, as the index of a vector of `scale` elements."""
-    strides = space.strides(access.strides)
+    strides = space.axes.strides(access.strides)
     last = len(strides) - 1
     outer, inner = [params.add(access.offset // scale)], list[str]()
     for d, (c, s) in enumerate(zip(space.coordinates, strides, strict=True)):
@@ -131,12 +140,12 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
     return " + ".join(outer + inner)
 
 
-def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
+def mode_of(x: Load | Output, axes: Axes, width: int) -> str:
     """Return how `width` neighbours are loaded or stored.
 
     "v" is one vector, which two-word elements never are; "s" one scalar; "g" one by one.
     """
-    *outer, inner = strides(x.access.strides)
+    *outer, inner = axes.strides(x.access.strides)
     if inner == 0:
         return "s"
     if width == 1 or inner != 1 or x.dtype.is_wide or x.access.offset % width:
@@ -144,9 +153,9 @@ def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
     return "g" if any(s % width for s in outer) else "v"
 
 
-def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
+def load_modes(body: Body, axes: Axes, width: int) -> dict[Load, str]:
     """Return the mode of each load of a body."""
-    return {x: mode_of(x, strides, width) for x in body.instructions if isinstance(x, Load)}
+    return {x: mode_of(x, axes, width) for x in body.loads()}
 
 
 @dataclass(slots=True)
@@ -168,7 +177,7 @@ Blocks = dict[tuple[int, bool] | None, list[int]]
 
 @dataclass(slots=True)
 class BodyCode:
-    """A body with its loads resolved to bindings and modes.
+    """The code of a body for `width` neighbours, with its loads resolved to bindings and modes.
 
     It becomes a function whose arguments are its loads and the base addresses of indexed reads.
 
@@ -185,9 +194,13 @@ class BodyCode:
     body: Body
     bindings: list[Binding]
     params: Params
-    modes: dict[Load, str]
-    mask_dims: Callable[[int], int]
+    axes: Axes
+    width: int
+    modes: dict[Load, str] = field(init=False)
     noted: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        self.modes = load_modes(self.body, self.axes, self.width)
 
     def inputs(self) -> list[tuple[int, Instruction]]:
         """Return the values, with their instructions, that are arguments of the function."""
@@ -389,17 +402,17 @@ class BodyCode:
     def arguments(
         self,
         space: Space,
-        lanes: int,
         prefix: str,
         accumulated: Callable[[int, int], str] = lambda number, lane: "",
         loaded: Mapping[Load, list[str]] | None = None,
     ) -> Arguments:
-        """Load the body's arguments for `lanes` neighbours along the last coordinate.
+        """Load the body's arguments for neighbours along the last coordinate.
 
         `accumulated(number, lane)` is the WGSL of an accumulator's result. `loaded` has the WGSL of
         each lane for loads that were already done.
         """
-        result = Arguments(lanes=[[] for _ in range(lanes)])
+        lanes = range(self.width)
+        result = Arguments(lanes=[[] for _ in lanes])
         for n, (_, i) in enumerate(self.inputs()):
             match i:
                 case Load() if loaded and i in loaded:
@@ -412,9 +425,9 @@ class BodyCode:
                     start = Index(uint32, i.access)
                     texts = self._index(space, start, f"{prefix}{n}", result)
                 case Mask():
-                    texts = self._mask(space, i, lanes)
+                    texts = self._mask(space, i)
                 case Accumulated():
-                    texts = [wrapped(i.dtype, accumulated(i.number, lane)) for lane in range(lanes)]
+                    texts = [wrapped(i.dtype, accumulated(i.number, lane)) for lane in lanes]
                 case _:
                     raise TypeError(i)
             for arguments, text in zip(result.lanes, texts, strict=True):
@@ -423,8 +436,7 @@ class BodyCode:
 
     def _load(self, space: Space, load: Load, name: str, result: Arguments) -> list[str]:
         number = self.binding(load)
-        mode, binding = self.modes[load], self.bindings[number]
-        lanes = len(result.lanes)
+        mode, binding, lanes = self.modes[load], self.bindings[number], self.width
         if mode == "v":
             where = address(self.params, space, load.access, binding.lanes)
             result.statements.append(f"let {name} = b{number}[{where}];")
@@ -434,7 +446,7 @@ class BodyCode:
             value = binding.element(number, load.dtype, f"{name}_at")
             result.statements.append(f"let {name} = {value};")
             return [name] * lanes
-        step = self.params.add(space.strides(load.access.strides)[-1])
+        step = self.params.add(self.axes.strides(load.access.strides)[-1])
         return [
             binding.element(number, load.dtype, f"({name}_at + {n}u * {step})")
             for n in range(lanes)
@@ -442,20 +454,20 @@ class BodyCode:
 
     def _index(self, space: Space, index: Index, name: str, result: Arguments) -> list[str]:
         result.statements.append(f"let {name} = {address(self.params, space, index.access)};")
-        step = self.params.add(space.strides(index.access.strides)[-1])
-        texts = [f"{name} + {lane}u * {step}" for lane in range(len(result.lanes))]
+        step = self.params.add(self.axes.strides(index.access.strides)[-1])
+        texts = [f"{name} + {lane}u * {step}" for lane in range(self.width)]
         if index.dtype.is_wide:
             return [f"{index.dtype.wgsl}_from_u32({text})" for text in texts]
         return [f"{index.dtype.wgsl}({text})" for text in texts]
 
-    def _mask(self, space: Space, mask: Mask, lanes: int) -> list[str]:
+    def _mask(self, space: Space, mask: Mask) -> list[str]:
         last = len(space.coordinates) - 1
         bounds = [
-            (self.mask_dims(d), self.params.add(low), self.params.add(high - low))
+            (self.axes.position(d), self.params.add(low), self.params.add(high - low))
             for d, low, high in mask.ranges
         ]
         texts: list[str] = []
-        for n in range(lanes):
+        for n in range(self.width):
             tests: list[str] = []
             for d, low, size in bounds:
                 c = space.coordinates[d]

@@ -19,7 +19,7 @@ from py_tensor.codegen.scatter import lower_scatter, scattering_over
 from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
-from py_tensor.schedule.body import Address, Body, Check
+from py_tensor.schedule.body import Address, Check, Instruction
 from py_tensor.schedule.kernel import (
     FAULTS,
     Contraction,
@@ -158,19 +158,14 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
     """Assign to each check of a kernel the word that records an out-of-range index."""
 
-    def body(source: Body) -> Body:
-        # Not `add`: values keep their numbers.
-        return Body(
-            [
-                replace(x, words=tuple(numbers[check] for check in x.checks))
-                if isinstance(x, Address)
-                else x
-                for x in source.instructions
-            ]
-        )
+    def with_words(x: Instruction) -> Instruction:
+        if not isinstance(x, Address):
+            return x
+        return replace(x, words=tuple(numbers[check] for check in x.checks))
 
-    stages = tuple(stage.with_bodies(body) for stage in kernel.stages)
-    return replace(kernel, stages=stages, row=body(kernel.row), spread=body(kernel.spread))
+    row, spread = kernel.row.changed(with_words), kernel.spread.changed(with_words)
+    stages = tuple(x.with_bodies(lambda body: body.changed(with_words)) for x in kernel.stages)
+    return replace(kernel, stages=stages, row=row, spread=spread)
 
 
 Over = tuple[list[Dispatch], Kernel, dict[int, int]]

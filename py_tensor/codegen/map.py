@@ -30,7 +30,7 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.walk import Padded, accesses, mask_dims
 from py_tensor.codegen.writer import Context, Writer, gathered, returns
-from py_tensor.schedule.body import Access, Body, Convert, Load
+from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
 
@@ -86,14 +86,13 @@ class Sweep(Padded):
         """Return extents in steps of `width` along the last dimension."""
         return (*self.extents[:-1], -(-self.extents[-1] // width))
 
-    def with_second_last(self, dim: int) -> Sweep:
-        """Return the same sweep with dimension `dim` moved to the second-last place."""
-        moved = dim - (len(self.extents) - len(self.merged.extents))
-        count = len(self.merged.extents)
-        order = [d for d in range(count - 1) if d != moved] + [moved, count - 1]
-        extents, groups = self.merged.extents, self.merged.groups
-        merged = Merged(tuple(extents[d] for d in order), tuple(groups[d] for d in order))
-        return Sweep.to(merged, len(self.extents))
+    def permuted(self, second_last: int, last: int) -> Sweep:
+        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
+        merged, count = self.merged, len(self.merged.extents)
+        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
+        order = [*(d for d in range(count) if d not in moved), *moved]
+        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
+        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
 
 
 def writing_over(
@@ -128,13 +127,11 @@ def writing_over(
 
 def with_loads(body: Body, slots: Mapping[int, int]) -> Body:
     """Return the body with loads from other slots: those of each key instead from its value."""
-    # Not `add`: values keep their numbers.
-    return Body(
-        [
-            replace(x, slot=slots.get(x.slot, x.slot)) if isinstance(x, Load) else x
-            for x in body.instructions
-        ]
-    )
+
+    def moved(x: Instruction) -> Instruction:
+        return replace(x, slot=slots.get(x.slot, x.slot)) if isinstance(x, Load) else x
+
+    return body.changed(moved)
 
 
 def lower_map(kernel: Kernel, context: Context) -> Dispatch:
@@ -149,18 +146,19 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * row.cost) else (4,)
     takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
     width = next(takes, 1)
-    modes = load_modes(row, sweep.strides, width)
+    modes = load_modes(row, sweep, width)
     crossed = None
     if width == 4 and not has_wide_loads:
         crossed = _crossed_dim([x for x, mode in modes.items() if mode == "g"], sweep)
     if crossed is not None:
-        sweep = sweep.with_second_last(crossed)
+        sweep = sweep.permuted(crossed, -1)
     writer = Writer(kernel, context)
     vector_modes = "v" if crossed is None else "vg"
     reads = [(x, mode in vector_modes) for x, mode in modes.items()]
     stored = [(o, width > 1) for o in kernel.outputs]
     writer.bind_loads([*reads, *gathered(row)], stored, max(width, 4))
-    code = BodyCode(row, writer.bindings, writer.params, modes, sweep.position, noted=[])
+    code = writer.body_code(row, sweep, width)
+    code.noted = []
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
@@ -205,7 +203,7 @@ def _vectors(
     params, steps = writer.params, sweep.steps(width)
     source = "item" if len(steps) == 1 else "first"
     split, names = decode_coordinates(params, steps, source, "c")
-    work = _computed(writer, code, Space(names, sweep.strides, width), {})
+    work = _computed(writer, code, Space(names, sweep, width), {})
     return split, [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
@@ -250,7 +248,7 @@ def _blocks(writer: Writer, code: BodyCode, sweep: Sweep) -> list[str]:
     for n, load in enumerate(load for load, mode in code.modes.items() if mode == "g"):
         statements, loaded[load] = _columns(outer, load, code, sweep, f"t{n}")
         lines += statements
-    space = Space([*outer, "(across * 4u + i)", "along"], sweep.strides, 4)
+    space = Space([*outer, "(across * 4u + i)", "along"], sweep, 4)
     computed = _computed(writer, code, space, loaded)
     return [*lines, *braced("for (var i = 0u; i < 4u; i++)", computed)]
 
@@ -260,15 +258,10 @@ def _columns(
 ) -> tuple[list[str], list[str]]:
     """Return statements that load a block's columns, and the four elements of row `i`."""
     number = code.binding(load)
-
-    def strides(of: tuple[int, ...]) -> tuple[int, ...]:
-        # The dimension along which it is contiguous comes last.
-        *steps, row, column = sweep.strides(of)
-        return (*steps, column, row)
-
+    by_columns = sweep.permuted(-1, -2)  # the dimension along which it is contiguous comes last
     statements: list[str] = []
     for column in range(4):
-        space = Space([*outer, f"(along * 4u + {column}u)", "across"], strides, 4)
+        space = Space([*outer, f"(along * 4u + {column}u)", "across"], by_columns, 4)
         index = address(code.params, space, load.access, 4)
         statements.append(f"let {name}_{column} = b{number}[{index}];")
     columns = (f"{name}_{column}" for column in range(4))
@@ -279,7 +272,7 @@ def _computed(
     writer: Writer, code: BodyCode, space: Space, loaded: dict[Load, list[str]]
 ) -> list[str]:
     """Load the remaining arguments, compute, and store."""
-    arguments = code.arguments(space, space.width, "a", loaded=loaded)
+    arguments = code.arguments(space, "a", loaded=loaded)
     return writer.store_results(space, writer.kernel.outputs, "compute", arguments)
 
 
@@ -297,7 +290,7 @@ def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
         return False
 
     def mode(x: Output | Load) -> str:
-        return mode_of(x, sweep.strides, width)
+        return mode_of(x, sweep, width)
 
     if width > 4:
         loads = kernel.row.loads()

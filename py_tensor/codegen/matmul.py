@@ -37,12 +37,21 @@ Group = tuple[int, ...]  # dimensions that are merged into one
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k."""
+    """The dimensions of a product: batch groups, then rows m, columns n, and the summed k.
+
+    Its axes are those of the result: (batch..., m, n).
+    """
 
     batch: tuple[Group, ...]
     m: Group
     n: Group
     k: Group
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(_stride(of, group) for group in (*self.batch, self.m, self.n))
+
+    def position(self, dim: int) -> int:
+        return (*self.batch, self.m, self.n).index((dim,))
 
 
 def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
@@ -214,7 +223,7 @@ def _cost(tile: Tile, parts: int, processors: int, count: int, k: int) -> float:
 # -- WGSL ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Operand:
     """One operand of a product, and its tile.
 
@@ -249,53 +258,27 @@ class _Operand:
     own: str
     along: str
 
-    @property
-    def scale(self) -> int:
-        """Elements of a load."""
-        return 4 if self.vectors else 1
-
-    @property
-    def unit(self) -> int:
-        """Neighbours along its own index in an element of the tile."""
-        return 4 if self.vectors and self.by_own else 1
-
-    @property
-    def vector(self) -> str:
-        """The WGSL type of a vector."""
-        return f"vec4<{self.load.dtype.wgsl}>"
-
-    @property
-    def kind(self) -> str:
-        """The WGSL type of a load."""
-        return self.vector if self.vectors else str(self.load.dtype.wgsl)
-
-    @property
-    def pitch(self) -> int:
-        """The stride along k in the tile.
-
-        Where single elements are stored, padding keeps neighbouring invocations in different banks.
-        """
-        return self.size if self.unit == 4 else self.size + 4
+    def __post_init__(self) -> None:
+        bk = self.tile.bk
+        self.scale = 4 if self.vectors else 1  # elements of a load
+        # Neighbours along its own index in an element of the tile.
+        self.unit = 4 if self.vectors and self.by_own else 1
+        self.vector = f"vec4<{self.load.dtype.wgsl}>"  # the WGSL type of a vector
+        self.kind = self.vector if self.vectors else str(self.load.dtype.wgsl)  # that of a load
+        # The stride along k in the tile. Where single elements are stored, padding keeps
+        # neighbouring invocations in different banks.
+        self.pitch = self.size if self.unit == 4 else self.size + 4
+        # The number of loads of a slice over all invocations, and the loads of one invocation. If a
+        # slice needs fewer, some invocations do none.
+        self.whole = self.size * bk // self.scale
+        self.loads = range(-(-self.whole // self.tile.workgroup))
+        # Loads side by side in the slice, along the index that is contiguous in memory.
+        self._across = (self.size if self.by_own else bk) // self.scale
 
     def declaration(self) -> str:
         element = self.vector if self.unit == 4 else self.load.dtype.wgsl
         count = self.pitch * self.tile.bk // self.unit
         return f"var<workgroup> tile_{self.name}: array<{element}, {count}>;"
-
-    @property
-    def whole(self) -> int:
-        """The number of loads of a slice, over all invocations."""
-        return self.size * self.tile.bk // self.scale
-
-    @property
-    def loads(self) -> range:
-        """The loads of one invocation; if a slice needs fewer, some invocations do none."""
-        return range(-(-self.whole // self.tile.workgroup))
-
-    @property
-    def _across(self) -> int:
-        """Loads side by side in the slice, along the index that is contiguous in memory."""
-        return (self.size if self.by_own else self.tile.bk) // self.scale
 
     def _offset(self, number: int) -> tuple[int, int]:
         """Return the distance of load `number` from the first, along the own index and along k."""
@@ -412,10 +395,10 @@ class _Writer(Writer):
         # depends only on sizes would double the number of programs that an expression needs.
         vectors = self.n % 4 == 0 and None not in along_own
         self.width = 4 if vectors else 1
-        modes = load_modes(kernel.row, self._result, self.width)
+        modes = load_modes(kernel.row, roles, self.width)
         reads = [(load, vectors) for load in (stage.a, stage.b)]
         reads += [(x, mode == "v") for x, mode in modes.items()]
-        stored = [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs]
+        stored = [(o, mode_of(o, roles, self.width) == "v") for o in kernel.outputs]
         self.bind_loads([*reads, *gathered(kernel.row)], stored)
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
@@ -460,13 +443,6 @@ class _Writer(Writer):
             for step, contiguous in ((own, by_own), (along, not by_own))
         ]
         return _Operand(name, load, size, self.tile, vectors, by_own, f"b{number}", *steps)
-
-    def _result(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Return an access's strides over (batch..., m, n)."""
-        return tuple(_stride(strides, g) for g in (*self.roles.batch, self.roles.m, self.roles.n))
-
-    def _dim(self, dim: int) -> int:
-        return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
 
     def product(self) -> Dispatch:
         tile, operands = self.tile, self.operands
@@ -540,13 +516,12 @@ class _Writer(Writer):
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
-        body = self.body_code(self.kernel.row, self._result, self._dim, self.width)
+        body = self.body_code(self.kernel.row, self.roles, self.width)
         function = body.function("epilogue", [o.value for o in outputs], returned)
         n = "n4" if wide else "n"
-        space = Space([*names, "m", n], self._result, self.width)
-        arguments = body.arguments(
-            space, self.width, "e", lambda _, lane: f"acc.{XYZW[lane]}" if wide else "acc"
-        )
+        space = Space([*names, "m", n], self.roles, self.width)
+        accumulated = [f"acc.{x}" for x in XYZW] if wide else ["acc"]
+        arguments = body.arguments(space, "e", lambda _, lane: accumulated[lane])
         stored = self.store_results(space, outputs, "epilogue", arguments)
         beyond = f"m >= {params.at(1)} || {n}{' * 4u' if wide else ''} >= {params.at(2)}"
         self.code += [declaration, function]

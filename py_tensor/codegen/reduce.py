@@ -8,7 +8,7 @@ that of pairwise summation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.shapes import row_major, size_of
@@ -23,11 +23,20 @@ from py_tensor.codegen.emit import (
     mode_of,
     text_for,
 )
-from py_tensor.codegen.hoist import hoist
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.walk import Walk, arrange, lanes_of
 from py_tensor.codegen.writer import Context, Writer, field_of, returns, stage_of
-from py_tensor.schedule.body import Access, Body, Load
+from py_tensor.schedule.body import (
+    Access,
+    Accumulated,
+    Addressed,
+    Body,
+    Const,
+    Instruction,
+    Load,
+    Mask,
+    copied,
+)
 from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
@@ -215,7 +224,7 @@ class WalkWriter(Writer):
         inner, names = split(self.params, (*dims.reduced.extents[:-1], last), "j", "j")
         names, first = (self.row + names, 0) if dims.by_rows else (names + self.row, len(names))
         outer = frozenset(range(first, first + len(self.row)))
-        return inner, Space(names, dims.space_strides, width, outer)
+        return inner, Space(names, dims, width, outer)
 
     def finish(self, accumulated: Results, texts: Sequence[str] | None = None) -> list[str]:
         """Return statements that compute and store the outputs of a row.
@@ -223,14 +232,81 @@ class WalkWriter(Writer):
         `texts`, if given, is the WGSL of the stored values, in terms of the values of the row body.
         """
         walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
-        strides, columns = walk.dims.kept_strides, walk.columns
-        code = self.body_code(row, strides, walk.dims.kept.position, columns)
+        kept, columns = walk.dims.kept, walk.columns
+        code = self.body_code(row, kept, columns)
         kind, declaration = returns([o.dtype for o in outputs], "Finish")
         function = code.function("finish", [o.value for o in outputs], kind, texts)
         self.code += [declaration, function]
-        space = Space(self.row, strides, columns)
-        arguments = code.arguments(space, columns, "e", accumulated)
+        space = Space(self.row, kept, columns)
+        arguments = code.arguments(space, "e", accumulated)
         return self.store_results(space, outputs, "finish", arguments)
+
+
+@dataclass(slots=True)
+class _Split:
+    """A body in two parts.
+
+    Attributes
+    ----------
+    outer : Body
+        Runs once per row, over the kept dimensions.
+    results : list of int
+        The values of `outer` that `inner` uses: there, ``Accumulated(-1 - n)`` is result n.
+    inner : Body
+        Runs at every point.
+    values : dict
+        Root -> its number in `inner`.
+    """
+
+    outer: Body = field(default_factory=Body)
+    results: list[int] = field(default_factory=list[int])
+    inner: Body = field(default_factory=Body)
+    values: dict[int, int] = field(default_factory=dict[int, int])
+
+
+def _split(body: Body, roots: set[int], rank: int, *, loads: bool) -> _Split:
+    """Move code that is constant along a row out of the loop over the row.
+
+    Not every browser's compiler does this. Without it, dividing a sum by the row length would be
+    repeated for every element. The first `rank` dimensions of the body are kept.
+
+    `roots` are the values that are used outside the body. With ``loads=False`` no load is moved.
+    This is for rows of a single point: every load could be moved out of these, and they would need
+    a different program from longer rows.
+    """
+    invariant: list[bool] = []
+    for i in body.instructions:
+        constant = all(invariant[a] for a in i.operands)
+        if isinstance(i, Addressed):
+            constant &= loads and not any(i.access.strides[rank:])
+        elif isinstance(i, Mask):
+            constant &= all(d < rank for d, _, _ in i.ranges)
+        invariant.append(constant)
+    split = _Split()
+    passed: dict[int, int] = {}  # invariant values that the inner part needs, in order
+
+    def value(n: int) -> int:
+        """Return the value of the inner part that is value n of the body."""
+        if n not in split.values:
+            i = body.instructions[n]
+            if invariant[n] and not isinstance(i, Const | Accumulated):
+                i = Accumulated(-1 - passed.setdefault(n, len(passed)), i.dtype)
+            split.values[n] = split.inner.add(i)
+        return split.values[n]
+
+    for n, i in enumerate(body.instructions):
+        if not invariant[n]:
+            split.values[n] = split.inner.add(i.renumbered({a: value(a) for a in i.operands}))
+    split.values = {n: value(n) for n in roots}
+
+    def over_rows(i: Instruction) -> int:
+        if isinstance(i, Addressed):
+            i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
+        return split.outer.add(i)
+
+    outer = copied(body, passed, over_rows)
+    split.results = [outer[n] for n in passed]
+    return split
 
 
 class SplitBody:
@@ -257,11 +333,9 @@ class SplitBody:
         self.writer, self.walk, self.mark = writer, writer.walk, mark
         self.accumulated = accumulated
         dims = self.walk.dims
-        self.parts = hoist(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
-        outer, inner = self.parts.outer, self.parts.inner
-        self.inner = writer.body_code(inner, dims.space_strides, dims.space_dim, self.walk.width)
-        row_dim = dims.kept.position
-        self.outer = writer.body_code(outer, dims.kept_strides, row_dim, self.walk.columns)
+        self.parts = _split(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
+        self.inner = writer.body_code(self.parts.inner, dims, self.walk.width)
+        self.outer = writer.body_code(self.parts.outer, dims.kept, self.walk.columns)
 
     def value(self, number: int) -> str:
         return f"v{self.parts.values[number]}"
@@ -280,9 +354,8 @@ class SplitBody:
         """Return statements that compute the row-invariant part before the loop."""
         if not self.parts.results:
             return []
-        columns = self.walk.columns
-        space = Space(self.writer.row, self.walk.dims.kept_strides, columns)
-        arguments = self.outer.arguments(space, columns, "h", self.accumulated)
+        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
+        arguments = self.outer.arguments(space, "h", self.accumulated)
         return arguments.call(f"ahead{self.mark}", "ahead")
 
     def arguments(self, space: Space) -> Arguments:
@@ -294,7 +367,7 @@ class SplitBody:
             ahead = 0 if self.walk.dims.by_rows else lane
             return f"ahead{ahead}{field_of(self.parts.results, -1 - number)}"
 
-        return self.inner.arguments(space, self.walk.width, "a", accumulated)
+        return self.inner.arguments(space, "a", accumulated)
 
 
 class StageWriter(SplitBody):
@@ -472,14 +545,11 @@ class _Writer(WalkWriter):
         self.partial = partial
         self.merges = merges
         self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
-        dims = walk.dims
-        inside = element, dims.space_strides, walk.width
-        around = kernel.row, dims.kept_strides, walk.columns
+        kept = walk.dims.kept
+        bodies = (element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
         # Packed outputs are no vectors: the words of a slice may be stored there.
-        modes = [mode_of(o, dims.kept_strides, walk.columns) for o in outputs]
-        stored = zip(outputs, modes, strict=True)
-        stored = [(o, m == "v" and not o.dtype.is_packed) for o, m in stored]
-        self.bind_bodies([inside, around], stored)
+        vectors = [not o.dtype.is_packed and mode_of(o, kept, walk.columns) == "v" for o in outputs]
+        self.bind_bodies(bodies, list(zip(outputs, vectors, strict=True)))
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
@@ -546,5 +616,5 @@ class _Writer(WalkWriter):
             accumulator, word = accumulator_words[number]
             return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
 
-        space = Space(self.row, walk.dims.kept_strides, walk.columns)
+        space = Space(self.row, walk.dims.kept, walk.columns)
         return self.store(space, outputs, walk.columns, part)  # stores the accumulator itself

@@ -40,10 +40,10 @@ class _Writer(WalkWriter):
     def __init__(self, kernel: Kernel, walk: Walk, context: Context) -> None:
         super().__init__(kernel, walk, context, walk.rows, walk.steps, *walk.placing)
         dims, spread = walk.dims, kernel.spread_outputs
-        bodies = [(body, dims.space_strides, walk.width) for body in kernel.bodies()]
+        bodies = [(body, dims, walk.width) for body in kernel.bodies()]
         outputs = [(output, False) for output in kernel.outputs]
-        outputs += [(x, mode_of(x, dims.space_strides, walk.width) == "v") for x in spread]
-        self.bind_bodies([*bodies, (kernel.row, dims.kept_strides, 1)], outputs)
+        outputs += [(x, mode_of(x, dims, walk.width) == "v") for x in spread]
+        self.bind_bodies([*bodies, (kernel.row, dims.kept, 1)], outputs)
 
     def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template; complete the parameters and the code."""

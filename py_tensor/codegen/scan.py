@@ -96,9 +96,9 @@ class _Writer(WalkWriter):
         super().__init__(kernel, walk, context, *sizes, *self.lane_sizes(walk))
         self.fold = scanned.fold
         self.kind = str(self.fold.dtype.wgsl)
-        (output,), strides = kernel.spread_outputs, walk.dims.space_strides
-        vector = mode_of(output, strides, walk.width) == "v"
-        self.bind_bodies([(scanned.element, strides, walk.width)], [(output, vector)])
+        (output,), dims = kernel.spread_outputs, walk.dims
+        vector = mode_of(output, dims, walk.width) == "v"
+        self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
         self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
         self.start = self._start(scanned.element)
 

@@ -115,7 +115,7 @@ class _Writer(Writer):
             body = Body()
             self.bodies[value] = body, copied(self.stage.element, [value], body.add)[value]
         self.sweep = Sweep.over(kernel.kept, self.stage.element)
-        self.bind_bodies([(body, self.sweep.strides, 1) for body, _ in self.bodies.values()])
+        self.bind_bodies([(body, self.sweep, 1) for body, _ in self.bodies.values()])
         self.constants |= {"WORKGROUP": context.profile.workgroup, "NOWHERE": NOWHERE}
 
     def computes(self, name: str, value: int, kind: str = "") -> None:
@@ -123,8 +123,8 @@ class _Writer(Writer):
         body, number = self.bodies[value]
         kind = kind or str(body.dtype(number).wgsl)
         split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
-        space, dim = Space(names, self.sweep.strides, 1), self.sweep.position
-        statements, call = self.element(f"{name}_of", body, number, space, dim, kind)
+        space = Space(names, self.sweep, 1)
+        statements, call = self.element(f"{name}_of", body, number, space, kind)
         self.function(f"{name}_at(item: u32) -> {kind}", *split, *statements, f"return {call};")
 
     def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:

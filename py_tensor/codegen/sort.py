@@ -145,7 +145,7 @@ class _Writer(Writer):
         (output,) = self.kernel.spread_outputs
         value = "i32(place)" if self.stage.indices else from_words(output.dtype, "raw")
         split, names = decode_padded(self.params, self.dims.kept.extents, "row", "k")
-        space = Space([*names, "at"], self.dims.space_strides, 1)
+        space = Space([*names, "at"], self.dims, 1)
         where = address(self.params, space, output.access)
         put = self.put(output.slot, output.dtype, where, value)
         self.function(head, *split, put)

@@ -76,12 +76,9 @@ class Dimensions:
     reduced: Padded
     by_rows: bool
 
-    def kept_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        return self.kept.strides(strides[: self.rank])
-
-    def space_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
         """Return strides over both kinds of dimensions, with the lanes' dimension last."""
-        kept, reduced = self.kept_strides(strides), self.reduced.strides(strides[self.rank :])
+        kept, reduced = self.kept.strides(of[: self.rank]), self.reduced.strides(of[self.rank :])
         return kept + reduced if self.by_rows else reduced + kept
 
     def flat_strides(self, kept: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,8 +88,8 @@ class Dimensions:
             strides[d], step = step, step * kept[d]
         return tuple(strides)
 
-    def space_dim(self, dim: int) -> int:
-        """Return the position of a dimension of the whole space in `space_strides`."""
+    def position(self, dim: int) -> int:
+        """Return the position of a dimension of the whole space in `strides`."""
         if dim < self.rank:
             return self.kept.position(dim) + (0 if self.by_rows else len(self.reduced.extents))
         position = self.reduced.position(dim - self.rank)
@@ -300,6 +297,6 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Accumulator
     """
     loads = [x for body in bodies for x in body.loads()]
     inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
-    modes = {mode_of(x, dims.space_strides, 4) for x in loads}
+    modes = {mode_of(x, dims, 4) for x in loads}
     components = sum(len(fold.op.components) for fold in folds)
     return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and components <= 3 else 1

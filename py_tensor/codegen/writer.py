@@ -11,9 +11,9 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import (
     Arguments,
+    Axes,
     BodyCode,
     Space,
-    Strides,
     address,
     decode_padded,
     load_modes,
@@ -106,13 +106,12 @@ class Writer:
 
     def bind_bodies(
         self,
-        bodies: Sequence[tuple[Body, Strides, int]],
+        bodies: Sequence[tuple[Body, Axes, int]],
         outputs: Sequence[tuple[Output, bool]] = (),
     ) -> None:
         """Add bindings for what bodies read, and for outputs, which are vectors or elements.
 
-        With each body are the strides of an access over its space, and the neighbours that an
-        invocation loads at once.
+        With each body are its axes, and the neighbours that an invocation loads at once.
         """
         loads = [(x, mode == "v") for use in bodies for x, mode in load_modes(*use).items()]
         self.bind_loads([*loads, *gathered(*(body for body, _, _ in bodies))], outputs)
@@ -126,34 +125,21 @@ class Writer:
         """Add a function with these statements."""
         self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
 
-    def body_code(
-        self, body: Body, strides: Strides, dim: Callable[[int], int], width: int
-    ) -> BodyCode:
-        """Return the code of a body for `width` neighbours.
-
-        `strides` are those of an access over the dimensions of the space, and `dim` is the position
-        of a kernel's dimension among them.
-        """
-        modes = load_modes(body, strides, width)
-        return BodyCode(body, self.bindings, self.params, modes, dim)
+    def body_code(self, body: Body, axes: Axes, width: int) -> BodyCode:
+        """Return the code of a body for `width` neighbours."""
+        return BodyCode(body, self.bindings, self.params, axes, width)
 
     def element(
-        self,
-        name: str,
-        body: Body,
-        value: int,
-        space: Space,
-        dim: Callable[[int], int],
-        kind: str = "",
+        self, name: str, body: Body, value: int, space: Space, kind: str = ""
     ) -> tuple[list[str], str]:
         """Add a function that computes one value of a body; its type is `kind`, if given.
 
         Return statements, and the WGSL of the value at a point of the space.
         """
-        code = self.body_code(body, space.strides, dim, 1)
+        code = self.body_code(body, space.axes, 1)
         kind = kind or str(body.dtype(value).wgsl)
         self.code.append(code.function(name, [value], kind))
-        arguments = code.arguments(space, 1, "a")
+        arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
     def store(
@@ -171,7 +157,7 @@ class Writer:
                 statements.append(binding.put_vector(number, output.dtype, where, values))
                 continue
             statements.append(f"let o{n} = {address(params, space, output.access)};")
-            step = params.add(space.strides(output.access.strides)[-1]) if lanes > 1 else "0u"
+            step = params.add(space.axes.strides(output.access.strides)[-1]) if lanes > 1 else "0u"
             statements += [
                 binding.put(number, output.dtype, f"o{n} + {lane}u * {step}", v)
                 for lane, v in enumerate(values)
@@ -194,10 +180,10 @@ class Writer:
 
         Return statements, and the WGSL of the value for element `j` of row `row`.
         """
-        self.bind_bodies([(body, dims.space_strides, 1)])
+        self.bind_bodies([(body, dims, 1)])
         split, names = decode_padded(self.params, dims.kept.extents, "row", "k")
-        space = Space([*names, "j"], dims.space_strides, 1)
-        statements, call = self.element("element", body, value, space, dims.space_dim)
+        space = Space([*names, "j"], dims, 1)
+        statements, call = self.element("element", body, value, space)
         return [*split, *statements], call
 
     def dispatch(
