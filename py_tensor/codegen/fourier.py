@@ -23,10 +23,9 @@ from py_tensor.base.dtypes import complex64, float32
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import braced
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.walk import dimensions
-from py_tensor.codegen.writer import Context, Writer, stage_of
+from py_tensor.codegen.writer import Context, Writer, braced, stage_of
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import BodyStage, Kernel
 

@@ -15,21 +15,20 @@ from dataclasses import replace
 from py_tensor.base.dtypes import DType
 from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import Shape, size_of
-from py_tensor.codegen.emit import (
-    MAX_PADDED,
-    BodyCode,
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.walk import (
+    Padded,
     Space,
+    accesses,
     address,
     advance_coordinates,
-    braced,
     decode_coordinates,
     load_modes,
+    mask_dims,
     mode_of,
-    rank_class,
+    padded_class,
 )
-from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.walk import Padded, accesses, mask_dims
-from py_tensor.codegen.writer import Context, Writer, gathered, returns
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns
 from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
@@ -74,9 +73,8 @@ class Sweep(Padded):
         maps = [*accesses(body), *(o.access.strides for o in outputs)]
         merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
         count = len(merged.extents)
-        if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
-            count = max(count, min(len(kept), MAX_PADDED))
-        return Sweep.to(merged, rank_class(max(1, count)))
+        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
+        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
         """Return an access's strides over these dimensions; a single element has stride 1."""
@@ -153,12 +151,10 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     if crossed is not None:
         sweep = sweep.permuted(crossed, -1)
     writer = Writer(kernel, context)
-    vector_modes = "v" if crossed is None else "vg"
-    reads = [(x, mode in vector_modes) for x, mode in modes.items()]
     stored = [(o, width > 1) for o in kernel.outputs]
-    writer.bind_loads([*reads, *gathered(row)], stored, max(width, 4))
-    code = writer.body_code(row, sweep, width)
-    code.noted = []
+    vectors = [] if crossed is None else [(x, mode != "s") for x, mode in modes.items()]
+    writer.bind_bodies([(row, sweep, width)], stored, vectors, max(width, 4))
+    code = BodyCode(writer, row, sweep, width, noted=[])
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
@@ -175,7 +171,7 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     ahead: list[str] = []
     if turns > 1 and not loops:
         # Parameters that every turn reads are copied once, before the first turn.
-        writer.params = code.params = writer.params.copied("given")
+        writer.params.name = "given"
         ahead.append("let given = params;")
     if crossed is None:
         step = workgroup if turns > 1 else 0

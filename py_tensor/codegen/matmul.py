@@ -22,12 +22,17 @@ from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FURTHER, ON_SIMD, Tile
 from py_tensor.codegen.codec import XYZW
-from py_tensor.codegen.emit import Space, braced, decode_coordinates, load_modes, mode_of
 from py_tensor.codegen.map import lower_map
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import lower_reduce, merge
-from py_tensor.codegen.walk import accesses, mask_dims
-from py_tensor.codegen.writer import Context, Writer, gathered, returns, stage_of
+from py_tensor.codegen.walk import (
+    Space,
+    accesses,
+    decode_coordinates,
+    mask_dims,
+    mode_of,
+)
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.schedule.kernel import Accumulator, Contraction, Kernel, Output, ReduceStage
@@ -395,11 +400,9 @@ class _Writer(Writer):
         # depends only on sizes would double the number of programs that an expression needs.
         vectors = self.n % 4 == 0 and None not in along_own
         self.width = 4 if vectors else 1
-        modes = load_modes(kernel.row, roles, self.width)
-        reads = [(load, vectors) for load in (stage.a, stage.b)]
-        reads += [(x, mode == "v") for x, mode in modes.items()]
+        loads = [(load, vectors) for load in (stage.a, stage.b)]
         stored = [(o, mode_of(o, roles, self.width) == "v") for o in kernel.outputs]
-        self.bind_loads([*reads, *gathered(kernel.row)], stored)
+        self.bind_bodies([(kernel.row, roles, self.width)], stored, loads)
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
         self.constants |= tile.constants()
@@ -516,7 +519,7 @@ class _Writer(Writer):
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
-        body = self.body_code(self.kernel.row, self.roles, self.width)
+        body = BodyCode(self, self.kernel.row, self.roles, self.width)
         function = body.function("epilogue", [o.value for o in outputs], returned)
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self.roles, self.width)

@@ -14,18 +14,27 @@ from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.codec import Binding, as_words, from_words
-from py_tensor.codegen.emit import (
-    Arguments,
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.walk import (
     Space,
-    braced,
+    Walk,
+    arrange,
     decode_coordinates,
     decode_padded,
+    lanes_of,
     mode_of,
+)
+from py_tensor.codegen.writer import (
+    Arguments,
+    BodyCode,
+    Context,
+    Writer,
+    braced,
+    field_of,
+    returns,
+    stage_of,
     text_for,
 )
-from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.walk import Walk, arrange, lanes_of
-from py_tensor.codegen.writer import Context, Writer, field_of, returns, stage_of
 from py_tensor.schedule.body import (
     Access,
     Accumulated,
@@ -233,7 +242,7 @@ class WalkWriter(Writer):
         """
         walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
         kept, columns = walk.dims.kept, walk.columns
-        code = self.body_code(row, kept, columns)
+        code = BodyCode(self, row, kept, columns)
         kind, declaration = returns([o.dtype for o in outputs], "Finish")
         function = code.function("finish", [o.value for o in outputs], kind, texts)
         self.code += [declaration, function]
@@ -334,8 +343,8 @@ class SplitBody:
         self.accumulated = accumulated
         dims = self.walk.dims
         self.parts = _split(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
-        self.inner = writer.body_code(self.parts.inner, dims, self.walk.width)
-        self.outer = writer.body_code(self.parts.outer, dims.kept, self.walk.columns)
+        self.inner = BodyCode(writer, self.parts.inner, dims, self.walk.width)
+        self.outer = BodyCode(writer, self.parts.outer, dims.kept, self.walk.columns)
 
     def value(self, number: int) -> str:
         return f"v{self.parts.values[number]}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import braced, mode_of
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import SplitBody, StageWriter, WalkWriter
-from py_tensor.codegen.walk import Walk, arrange, is_by_rows
-from py_tensor.codegen.writer import Context, returns
+from py_tensor.codegen.walk import Walk, arrange, is_by_rows, mode_of
+from py_tensor.codegen.writer import Context, braced, returns
 from py_tensor.schedule.kernel import Kernel, ReduceStage
 from py_tensor.schedule.row_fusion import Fits
 

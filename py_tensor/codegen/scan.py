@@ -16,11 +16,10 @@ from dataclasses import replace
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import XYZW, Binding
-from py_tensor.codegen.emit import braced, mode_of, text_for, wrapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import CHAIN, SplitBody, WalkWriter, fold_slices
-from py_tensor.codegen.walk import Walk, arrange
-from py_tensor.codegen.writer import Context, stage_of
+from py_tensor.codegen.walk import Walk, arrange, mode_of
+from py_tensor.codegen.writer import Context, braced, stage_of, text_for, wrapped
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage, Scanned
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from py_tensor.base.dtypes import DType, int32, uint32, uint64
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.codec import as_words, from_words
-from py_tensor.codegen.emit import Space, address, decode_padded
 from py_tensor.codegen.map import lower_map, mapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.scan import lower_scan
-from py_tensor.codegen.walk import dimensions
+from py_tensor.codegen.walk import Space, address, decode_padded, dimensions
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.ir.primitives import SORT_KEY, SUM
 from py_tensor.schedule.body import Access, Accumulated, Address, Apply, Body, Gather, Load

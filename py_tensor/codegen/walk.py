@@ -1,22 +1,24 @@
-"""How a reduction iterates over its space: the order of dimensions and each invocation's share.
+"""The dimensions that kernels iterate over, and how the invocations of a reduction share them.
 
-Lanes lie along the dimension that is contiguous in memory, whether it is reduced ("rows") or kept
-("columns").
+Lanes of a reduction lie along the dimension that is contiguous in memory, whether it is reduced
+("rows") or kept ("columns").
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
 
 from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
-from py_tensor.codegen.emit import mode_of, padded_class, rank_class
-from py_tensor.schedule.body import Addressed, Body, Mask
-from py_tensor.schedule.kernel import Accumulator, Kernel, ReduceStage
+from py_tensor.codegen.program import Params
+from py_tensor.schedule.body import Access, Addressed, Body, Load, Mask
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage
 
+RANKS = (1, 2, 4, 8, 16, 32, 64)
+MAX_PADDED = 4  # lower ranks are padded to at most this many dimensions
 VARIANTS = (
     *("vectors along rows", "vectors along columns", "elements", "slices"),
     *("vectors along rows of blocks", "vectors along columns of blocks", "elements of blocks"),
@@ -25,6 +27,153 @@ VARIANTS = (
 dimensions; "slices" folds the results of slices."""
 COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
 MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
+
+
+def rank_class(rank: int) -> int:
+    """Return the rank rounded up to one that programs exist for; added dimensions have size 1."""
+    return next(r for r in RANKS if rank <= r)
+
+
+def padded_class(count: int, rank: int, *, is_run: bool) -> int:
+    """Return the number of dimensions to iterate over when merging leaves `count` of `rank`.
+
+    It is one for a contiguous run, or the rank of the expression. Otherwise, sizes that happen to
+    let dimensions merge would need more programs. `decode_coordinates` skips the added dimensions.
+    """
+    return rank_class(count if is_run else max(count, min(rank, MAX_PADDED)))
+
+
+class Axes(Protocol):
+    """The dimensions that a kernel iterates over, made of those of a body."""
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the strides of an access over these dimensions."""
+        ...
+
+    def position(self, dim: int) -> int:
+        """Return the position of a dimension of the body that a mask depends on."""
+        ...
+
+
+@dataclass(slots=True)
+class Space:
+    """A point of the dimensions that a kernel iterates over; lanes lie along the last one.
+
+    Attributes
+    ----------
+    coordinates : list of str
+        WGSL of each coordinate; the last counts steps of `width` elements.
+    axes : Axes
+    width : int
+        Elements per step of the last coordinate.
+    outer : frozenset of int
+        Coordinates that do not change inside the loop around the code.
+    hoisted : list of str
+        Statements to place before that loop: they compute the part of each address that depends on
+        `outer` only.
+    """
+
+    coordinates: list[str]
+    axes: Axes
+    width: int
+    outer: frozenset[int] = frozenset()
+    hoisted: list[str] = field(default_factory=list[str])
+
+
+def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
+    """Return WGSL of an affine address, as the index of a vector of `scale` elements."""
+    strides = space.axes.strides(access.strides)
+    last = len(strides) - 1
+    outer, inner = [params.add(access.offset // scale)], list[str]()
+    for d, (c, s) in enumerate(zip(space.coordinates, strides, strict=True)):
+        step = s * (space.width if d == last else 1) // scale
+        (outer if d in space.outer else inner).append(f"{c} * {params.add(step)}")
+    if space.outer:
+        name = f"base{len(space.hoisted)}"
+        space.hoisted.append(f"let {name} = {' + '.join(outer)};")
+        outer = [name]
+    return " + ".join(outer + inner)
+
+
+def mode_of(x: Load | Output, axes: Axes, width: int) -> str:
+    """Return how `width` neighbours are loaded or stored.
+
+    "v" is one vector, which two-word elements never are; "s" one scalar; "g" one by one.
+    """
+    *outer, inner = axes.strides(x.access.strides)
+    if inner == 0:
+        return "s"
+    if width == 1 or inner != 1 or x.dtype.is_wide or x.access.offset % width:
+        return "g"
+    return "g" if any(s % width for s in outer) else "v"
+
+
+def load_modes(body: Body, axes: Axes, width: int) -> dict[Load, str]:
+    """Return the mode of each load of a body."""
+    return {x: mode_of(x, axes, width) for x in body.loads()}
+
+
+def decode_coordinates(
+    params: Params, extents: Sequence[int], source: str, name: str
+) -> tuple[list[str], list[str]]:
+    """Return statements that split a linear index into coordinates, and the coordinates' names.
+
+    With more than two dimensions, the divisions for the leading ones are skipped at run time if
+    these all have extent 1. A program for many dimensions is then just as fast for few.
+    """
+    rank = len(extents)
+    if rank == 1:
+        return [], [source]
+    names = [f"{name}{d}" for d in range(rank)]
+    last = params.add(extents[-1])
+    # On some devices, `%` would be a second division.
+    statements = [
+        f"var {names[-2]} = {source} / {last};",
+        f"var {names[-1]} = {source} - {names[-2]} * {last};",
+    ]
+    if rank == 2:
+        return statements, names
+    statements += [f"var {c} = 0u;" for c in names[:-2]]
+    statements.append(f"if ({params.add(size_of(tuple(extents[:-2])))} > 1u) {{")
+    rest = names[-2]
+    for d in range(rank - 2, 0, -1):
+        extent = params.add(extents[d])
+        statements.append(f"  let {name}_{d} = {rest} / {extent};")
+        statements.append(f"  {names[d]} = {rest} - {name}_{d} * {extent};")
+        rest = f"{name}_{d}"
+    return [*statements, f"  {names[0]} = {rest};", "}"], names
+
+
+def decode_padded(
+    params: Params, extents: Sequence[int], source: str, name: str
+) -> tuple[list[str], list[str]]:
+    """Like `decode_coordinates`, without any division if all extents but the last are 1."""
+    if len(extents) == 1:
+        return [], [source]
+    split, coordinates = decode_coordinates(params, extents, source, f"{name}_")
+    names = [f"{name}{d}" for d in range(len(extents))]
+    statements = [*(f"var {c} = 0u;" for c in names[:-1]), f"var {names[-1]} = {source};"]
+    statements.append(f"if ({params.add(size_of(tuple(extents[:-1])))} > 1u) {{")
+    taken = [f"{c} = {value};" for c, value in zip(names, coordinates, strict=True)]
+    return [*statements, *(f"  {line}" for line in (*split, *taken)), "}"], names
+
+
+def advance_coordinates(
+    params: Params, extents: Sequence[int], step: int, names: Sequence[str]
+) -> list[str]:
+    """Return division-free statements that advance coordinates by `step` of the index."""
+    if len(extents) == 1:
+        return []
+    statements: list[str] = []
+    carry = ""
+    for d in range(len(extents) - 1, 0, -1):
+        extent, name = params.add(extents[d]), names[d]
+        statements.append(f"{name} += {params.add(step % extents[d])}{carry};")
+        statements.append(f"let over{d} = {name} >= {extent};")
+        statements.append(f"{name} -= select(0u, {extent}, over{d});")
+        carry = f" + select(0u, 1u, over{d})"
+        step //= extents[d]
+    return [*statements, f"{names[0]} += {params.add(step)}{carry};"]
 
 
 def mask_dims(body: Body) -> frozenset[int]:
@@ -187,7 +336,9 @@ def arrange(
     if in_order:
         kept_order = list(range(rank))
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
-    inner = Padded.to(reduced, padded_class(len(reduced.extents), len(kernel.reduced)))
+    count = len(reduced.extents)
+    count = padded_class(count, len(kernel.reduced), is_run=count <= 1)
+    inner = Padded.to(reduced, count)
     dims = Dimensions(rank, Padded.to(kept, rank_class(rank)), inner, by_rows)
     longest = max(body.cost for body in bodies)
     vectors = vectors and longest <= COSTLY and not kernel.has_wide
