@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.codegen.choices import FURTHER, ON_SIMD, Choices, Tile, defaults
+from py_tensor.codegen.choices import Choices, defaults
 from py_tensor.codegen.library import Implementations
-from py_tensor.codegen.product_cost import choose
 
 MAX_IN_FLIGHT = 64  # flushes, however small
 CHEAP = 48  # a body of at most this many instructions may be repeated in a program
 COSTLY = 96  # a body of more instructions is written once, for one element, in few programs
+
+
+@dataclass(frozen=True, slots=True)
+class _ByKind:
+    """An attribute with one value for software adapters and another for GPUs."""
+
+    software: int
+    gpu: int
+
+    def __get__(self, profile: AdapterProfile, owner: object) -> int:
+        return self.software if profile.software else self.gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,7 @@ class AdapterProfile:
     choices: Choices | None = None
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
-    def _use(self, *parameters: str) -> Choices:
+    def use(self, *parameters: str) -> Choices:
         """Return the choices, and record that a plan depends on these parameters."""
         self.used.update(parameters)
         return self.chosen
@@ -61,15 +71,13 @@ class AdapterProfile:
         """Return the profile with these choices, for plans outside the session."""
         return replace(self, choices=choices, used=set())
 
-    @property
-    def workgroup(self) -> int:
-        """Invocations per workgroup; every WebGPU device allows 256."""
-        return 64 if self.software else 256
+    workgroup = _ByKind(software=64, gpu=256)
+    """Invocations per workgroup; every WebGPU device allows 256."""
 
     @property
     def map_workgroup(self) -> int:
         """Invocations per workgroup of an elementwise kernel."""
-        return self._use("map_workgroup").map_workgroup
+        return self.use("map_workgroup").map_workgroup
 
     def map_turns(self, variant: str) -> int:
         """Return how many vectors or elements an elementwise invocation computes in sequence.
@@ -102,70 +110,56 @@ class AdapterProfile:
         """
         return self.unroll if cost <= CHEAP else 1
 
-    @property
-    def reduce_workgroup(self) -> int:
-        """Invocations per workgroup of a reduction or a scan.
+    reduce_workgroup = _ByKind(software=4, gpu=256)
+    """Invocations per workgroup of a reduction or a scan.
 
-        A software adapter executes every group of four invocations, whether they have work or not:
-        on SwiftShader, a sum of 16 elements takes 10 µs with 4 invocations and 19 µs with 64.
-        """
-        return 4 if self.software else self.workgroup
+    A software adapter executes every group of four invocations, whether they have work or not:
+    on SwiftShader, a sum of 16 elements takes 10 µs with 4 invocations and 19 µs with 64.
+    """
 
     @property
     def wanted_groups(self) -> int:
         """The number of workgroups that keeps the whole adapter busy."""
-        return self._use("reduce_groups").reduce_groups
+        return self.use("reduce_groups").reduce_groups
 
     @property
     def unroll(self) -> int:
         """Independent loads that each invocation of a reduction keeps in flight."""
-        return self._use("unroll").unroll
+        return self.use("unroll").unroll
 
     @property
     def min_slice(self) -> int:
         """The fewest steps per invocation for which cutting a row into slices is worthwhile."""
         return 256 if self.software else 4 * self.unroll
 
-    @property
-    def levels(self) -> int:
-        """Levels of partial sums in each invocation; more where few invocations fold long parts."""
-        return 4 if self.software else 2
+    levels = _ByKind(software=4, gpu=2)
+    """Levels of partial sums in each invocation; more where few invocations fold long parts."""
 
-    @property
-    def submit_work(self) -> int:
-        """Estimated instructions after which to submit: far less than two seconds' work."""
-        return 10**9 if self.software else 2 * 10**11
+    submit_work = _ByKind(software=10**9, gpu=2 * 10**11)
+    """Estimated instructions after which to submit: far less than two seconds' work."""
 
-    @property
-    def pending_work(self) -> int:
-        """Elements that pending ops may visit before they are computed: a fraction of a second.
+    pending_work = _ByKind(software=3 * 10**8, gpu=3 * 10**10)
+    """Elements that pending ops may visit before they are computed: a fraction of a second.
 
-        This keeps a loop without reads from building up a backlog that outlasts an interrupt.
-        """
-        return 3 * 10**8 if self.software else 3 * 10**10
+    This keeps a loop without reads from building up a backlog that outlasts an interrupt.
+    """
 
-    @property
-    def ahead_work(self) -> int:
-        """Elements visited by live results at which they are computed while recording continues.
+    ahead_work = _ByKind(software=3 * 10**8, gpu=2 * 10**8)
+    """Elements visited by live results at which they are computed while recording continues.
 
-        This is half a millisecond on a large GPU. A software adapter gains nothing from it, because
-        it runs on the same cores as the recording.
-        """
-        return self.pending_work if self.software else 2 * 10**8
+    This is half a millisecond on a large GPU. A software adapter gains nothing from it, because
+    it runs on the same cores as the recording.
+    """
 
-    @property
-    def read_work(self) -> int:
-        """32-bit integers that are sorted in about the time that reading a result takes.
+    read_work = _ByKind(software=0, gpu=2**21)
+    """32-bit integers that are sorted in about the time that reading a result takes.
 
-        On an H100 a read costs 0.3 ms, or 0.9 ms in a browser; sorting 1 M integers takes 0.25 ms,
-        and 16 M take 1.6 ms.
-        """
-        return 0 if self.software else 2**21
+    On an H100 a read costs 0.3 ms, or 0.9 ms in a browser; sorting 1 M integers takes 0.25 ms,
+    and 16 M take 1.6 ms.
+    """
 
-    @property
-    def dispatch_work(self) -> int:
-        """The fixed cost of a dispatch, in instructions."""
-        return 20_000 if self.software else 10**6
+    dispatch_work = _ByKind(software=20_000, gpu=10**6)
+    """The fixed cost of a dispatch, in instructions."""
 
     def is_crowded(self, flushes: int, work: int) -> bool:
         """Return whether this many flushes in flight, with this much work, are too many.
@@ -185,8 +179,8 @@ class AdapterProfile:
         if self.software:
             return self.reduce_workgroup
         if steps <= 64:
-            return self._use("short_row_lanes").short_row_lanes
-        return self._use("row_lanes").row_lanes if steps <= 2048 else 256
+            return self.use("short_row_lanes").short_row_lanes
+        return self.use("row_lanes").row_lanes if steps <= 2048 else 256
 
     def scan_lanes(self, steps: int) -> int:
         """Return the number of invocations that share one row of a scan, in tiles of 4 loads."""
@@ -208,10 +202,8 @@ class AdapterProfile:
         invocations, shortest = (1024, 256) if self.software else (65536, 64)
         return max(1, min(-(-invocations // rows), -(-steps // shortest), 65536))
 
-    @property
-    def max_bins(self) -> int:
-        """The maximum number of elements that a workgroup accumulates in its memory (16 KiB)."""
-        return 0 if self.software else 4096
+    max_bins = _ByKind(software=0, gpu=4096)
+    """The maximum number of elements that a workgroup accumulates in its memory (16 KiB)."""
 
     def revisits(self, rows: int, elements: int) -> bool:
         """Return whether one kernel may pass over rows of this length several times.
@@ -223,13 +215,11 @@ class AdapterProfile:
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
         )
 
-    @property
-    def max_terms(self) -> int:
-        """The maximum number of terms of a matrix product computed by an elementwise kernel.
+    max_terms = _ByKind(software=16, gpu=4)
+    """The maximum number of terms of a matrix product computed by an elementwise kernel.
 
-        Such a kernel takes only the time of storing its results.
-        """
-        return 16 if self.software else 4
+    Such a kernel takes only the time of storing its results.
+    """
 
     def has_tiles(self, results: int, terms: int) -> bool:
         """Return whether a product uses tiles instead of a reduction.
@@ -238,15 +228,3 @@ class AdapterProfile:
         results also make few tiles, which do not fill the device.
         """
         return not self.software or (results >= 2**10 and results * terms >= 2**21)
-
-    def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
-        """Return the tile of a matrix product, and the number of parts that k is split into.
-
-        At least one tile fits on every adapter.
-        """
-        if self.software:
-            return ON_SIMD, 1
-        choices = self._use("large_tile", "medium_tile", "small_tile", "processors")
-        tiles = choices.large_tile, choices.medium_tile, choices.small_tile, *FURTHER
-        fitting = [tile for tile in tiles if tile.memory <= self.workgroup_memory]
-        return choose(fitting, choices.processors, m, n, batch, k)

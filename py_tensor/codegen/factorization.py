@@ -1,4 +1,4 @@
-"""Blocked matrix decompositions and linear systems.
+"""Matrix decompositions and linear systems: elimination, reflections, and Jacobi rotations.
 
 A workgroup factors a panel: a few columns of each matrix. Other workgroups then update the columns
 beside it with a triangular solve and a matrix product (Golub and Van Loan, Matrix Computations,
@@ -7,23 +7,36 @@ them as a unit. Small matrices are factored completely in workgroup memory.
 
 Matrices are stored column-major. Right-hand sides are extra columns, which elimination transforms
 along with the others. A matrix without a decomposition gives infinities or NaN.
+
+Eigenvectors and singular vectors are computed by Jacobi rotations. Small Hermitian matrices are
+diagonalized in workgroup memory, with all sweeps in one dispatch. For singular vectors, columns are
+made orthogonal by the one-sided method (Hestenes, Inversion of matrices by biorthogonalization,
+1958), block by block. A workgroup takes two blocks of columns, rotates their Gram matrix once
+through all pairs of columns, and multiplies the blocks by these rotations. One dispatch covers as
+many disjoint pairs of blocks as possible: a round of a tournament (Brent and Luk, 1985). Longer
+columns move to the front, which speeds up convergence (de Rijk, 1989). Convergence is quadratic at
+the end, and a dispatch skips matrices in which the last sweep rotated nothing, so the fixed number
+of sweeps can be generous. Matrices of two blocks take one dispatch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
 from typing import ClassVar, Self
 
-from py_tensor.base.dtypes import DType, uint32
+from py_tensor.base.dtypes import DType, complex64, float32, uint32
 from py_tensor.codegen import lower
-from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.library import unrolled
-from py_tensor.codegen.map import copying, lower_map
-from py_tensor.codegen.numbers import number_functions
+from py_tensor.codegen.library import template, unrolled
+from py_tensor.codegen.map import copying, lower_map, mapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.writer import Context, Writer, stage_of
-from py_tensor.schedule.kernel import Kernel, Stage
+from py_tensor.schedule.body import Access, Body, Index
+from py_tensor.schedule.kernel import Kernel, Output, Stage
 
 TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right-hand sides of a triangular system that a workgroup solves
@@ -31,11 +44,92 @@ FEW_ROWS, SOME_ROWS = 32, 128  # up to this many rows, workgroups are smaller
 COST = 4  # instructions for a term of a product
 MAX_TERMS = 4096  # per product: lavapipe limits loop iterations, see `Factorization.panel`
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
+SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix; two fit in 16 KiB
+MIN_SIDE = 8
+INVOCATIONS = 64  # minimum size of a workgroup
+SWEEPS = 24
+EPS = 2.0**-23
+ROUND = 6  # position in params of the number of the round, which that of the sweep follows
+READ, WRITTEN = False, True  # how a dispatch uses a buffer
+
+# Functions of numbers: parameters and type, the result for real numbers and that for complex ones.
+_NUMBERS = {
+    "minus_product": (
+        "(x: Number, a: Number, b: Number) -> Number",
+        "fma(-a, b, x)",
+        "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), fma(-a.y, b.x, fma(-a.x, b.y, x.y)))",
+    ),
+    "plus_product": (
+        "(x: Number, a: Number, b: Number) -> Number",
+        "fma(a, b, x)",
+        "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y)))",
+    ),
+    "product": ("(a: Number, b: Number) -> Number", "a * b", "mul_complex64(a, b)"),
+    # Infinities do not matter to rotations, so these do less than `product` and `magnitude`.
+    "plain_product": (
+        "(a: Number, b: Number) -> Number",
+        "a * b",
+        "vec2f(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)",
+    ),
+    "norm": ("(x: Number) -> f32", "abs(x)", "sqrt_f32(x.x * x.x + x.y * x.y)"),
+    "quotient": ("(a: Number, b: Number) -> Number", "divide_f32(a, b)", "divide_complex64(a, b)"),
+    "times": ("(a: Number, b: f32) -> Number", "a * b", "a * b"),
+    "divided_by_real": (
+        "(a: Number, b: f32) -> Number",
+        "divide_f32(a, b)",
+        "vec2f(divide_f32(a.x, b), divide_f32(a.y, b))",
+    ),
+    "conjugate": ("(x: Number) -> Number", "x", "vec2f(x.x, -x.y)"),
+    "size": ("(x: Number) -> f32", "abs_f32(x)", "abs_f32(x.x) + abs_f32(x.y)"),
+    "magnitude": ("(x: Number) -> f32", "abs_f32(x)", "abs_complex64(x)"),
+    "square": ("(x: Number) -> f32", "x * x", "x.x * x.x + x.y * x.y"),
+    "signed": ("(x: Number) -> Number", "sign_f32(x)", "sign_complex64(x)"),
+    "real_part": ("(x: Number) -> f32", "x", "x.x"),
+    "real": ("(x: f32) -> Number", "x", "vec2f(x, 0.0)"),
+}
+
+
+@cache
+def number_functions(name: str, dtype: DType) -> list[str]:
+    """Return the type of numbers, and the functions of it that a template has in its example."""
+    names = re.findall(r"^fn (\w+)", template(name), re.MULTILINE)
+    used = ((x, *_NUMBERS[x]) for x in names if x in _NUMBERS)
+    return [
+        f"alias Number = {dtype.storage};",
+        *(
+            f"fn {x}{kind} {{ return {complex_one if dtype.is_complex else real_one}; }}"
+            for x, kind, real_one, complex_one in used
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class Factorization(Stage):
-    """A decomposition of a batch of matrices.
+class _Decomposition(Stage):
+    """A decomposition of a batch of matrices, from one buffer to another.
+
+    Attributes
+    ----------
+    source, target : int
+        The slots of the operand and of the result.
+    """
+
+    source: int
+    target: int
+    dtype: DType
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return replace(self, source=number(self.source), target=number(self.target))
+
+    def sources(self) -> set[int]:
+        return {self.source}
+
+    def writes(self) -> set[int]:
+        return {self.target}
+
+
+@dataclass(frozen=True, slots=True)
+class Factorization(_Decomposition):
+    """A decomposition by elimination or reflections.
 
     Attributes
     ----------
@@ -44,8 +138,6 @@ class Factorization(Stage):
         "det", "slogdet": the result is the determinant, or its sign and logarithm. "cholesky": the
         rows become those of the lower triangle. "qr": columns of the identity, then of the matrix,
         become the two factors.
-    source, target : int
-        The slots of the operand and of the result.
     matrices : int
     length : int
         Elements of a column.
@@ -56,9 +148,6 @@ class Factorization(Stage):
     """
 
     kind: str
-    source: int
-    target: int
-    dtype: DType
     matrices: int
     length: int
     columns: int
@@ -66,17 +155,8 @@ class Factorization(Stage):
 
     family: ClassVar[str] = "factorization"
 
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return replace(self, source=number(self.source), target=number(self.target))
-
     def ops(self) -> list[str]:
         return [self.kind]
-
-    def sources(self) -> set[int]:
-        return {self.source}
-
-    def writes(self) -> set[int]:
-        return {self.target}
 
     def written(self, points: int) -> int:
         """Return the bytes written, and as many read."""
@@ -121,14 +201,34 @@ class _Block:
     first: int
     step: int
 
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """The parameters of a program for this block."""
+        return self.stride, self.first, self.step
+
+
+@dataclass(frozen=True, slots=True)
+class _Reflections:
+    """The reflections of a panel: their vectors, the inner products of these, and work memory.
+
+    `rows` and `width` are the shape of the matrix of the vectors.
+    """
+
+    vectors: _Block
+    products: _Block
+    work: _Block
+    rows: int
+    width: int
+
 
 @dataclass(slots=True)
 class _Steps:
-    """The dispatches of one decomposition."""
+    """The dispatches of one decomposition; `exchanges` is the buffer of row exchanges."""
 
     kernel: Kernel
     stage: Factorization
     context: Context
+    exchanges: int | None = None
     dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def temporary(self, elements: int, dtype: DType | None = None) -> int:
@@ -144,42 +244,36 @@ class _Steps:
     def run(
         self,
         name: str,
-        bindings: list[Binding],
+        buffers: Mapping[int, bool],
         values: tuple[int, ...],
         groups: int,
         work: int,
         *code: str,
         constants: dict[str, int],
-        regions: dict[str, str] | None = None,
+        **counts: int,
     ) -> None:
         """Add a dispatch of the template with this name.
 
-        `values` are its parameters after the number of matrices.
+        `buffers` are slots in the order of the bindings, each `READ` or `WRITTEN`. `values` are its
+        parameters after the number of matrices, and `counts` are those of `unrolled`.
         """
         stage, dtype = self.stage, self.stage.dtype
         writer = Writer(self.kernel, self.context, stage.matrices, *values)
-        writer.bindings += bindings
+        for slot, writable in buffers.items():
+            kind = uint32 if slot == self.exchanges else dtype
+            writer.bind(slot, kind, writable=writable)
         writer.constants |= constants
         writer.code += [*number_functions(name, dtype), *code]
         work *= stage.matrices * dtype.words**2
-        dispatch = writer.dispatch(
-            name,
-            name,
-            groups,
-            work=COST * work,
-            operations=2 * work,
-            traffic=2 * stage.matrices * stage.length * stage.panel * dtype.itemsize,
-            regions=regions,
-        )
-        self.dispatched.append(dispatch)
+        traffic = 2 * stage.matrices * stage.length * stage.panel * dtype.itemsize
+        regions = unrolled(name, **counts) if counts else None
+        costs = {"work": COST * work, "operations": 2 * work, "traffic": traffic}
+        self.dispatched.append(writer.dispatch(name, name, groups, **costs, regions=regions))
 
     def workgroup(self, rows: int) -> int:
         """Return the workgroup size for some rows; barriers of small workgroups are cheaper."""
         few = FEW_ROWS if rows <= FEW_ROWS else 64 if rows <= SOME_ROWS else 256
         return min(few, self.context.profile.workgroup)
-
-    def bound(self, slot: int, dtype: DType | None = None, *, writable: bool = True) -> Binding:
-        return Binding(slot, dtype or self.stage.dtype, vector=False, writable=writable)
 
     def panel(self, work: int, exchanges: int, start: int, width: int) -> None:
         """Eliminate the columns of a panel; `exchanges` receives the row exchanges."""
@@ -188,12 +282,12 @@ class _Steps:
         at_a_time = 4 if rows > workgroup else 1
         self.run(
             "factor_panel",
-            [self.bound(work), self.bound(exchanges, uint32)],
+            {work: WRITTEN, exchanges: WRITTEN},
             (stage.stride, stage.length, start, width),
             stage.matrices,
             rows * width * width,
             constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
-            regions=unrolled("factor_panel", N=at_a_time),
+            N=at_a_time,
         )
 
     def columns(self, work: int, target: int, start: int, width: int) -> None:
@@ -203,61 +297,46 @@ class _Steps:
         each, below = TILE * panel // workgroup, stage.length - start - width
         self.run(
             "factor_columns",
-            [self.bound(work, writable=False), self.bound(target)],
+            {work: READ, target: WRITTEN},
             (stage.stride, stage.length, start, width),
             stage.matrices * max(1, -(-below // (TILE - panel))),
             (below + width) * width**2,
             constants={"WORKGROUP": workgroup, "PANEL": panel, "EACH": each},
-            regions=unrolled("factor_columns", N=each),
+            N=each,
         )
 
-    def reflect(self, a: _Block, v: _Block, s: _Block, start: int, width: int) -> None:
-        """Clear a panel of `a` below the diagonal by reflections; store their vectors and products.
-
-        The vectors go to `v`, and their inner products to `s`.
-        """
-        length, panel = self.stage.length, self.stage.panel
+    def reflect(self, a: _Block, by: _Reflections, start: int) -> None:
+        """Clear a panel of `a` below the diagonal by reflections, and store these."""
+        length, panel, blocks = self.stage.length, self.stage.panel, (a, by.vectors, by.products)
         self.run(
             "factor_reflect",
-            [self.bound(x.slot) for x in (a, v, s)],
-            (length, start, width, a.stride, a.first, v.stride, v.first, s.stride, s.first),
+            {x.slot: WRITTEN for x in blocks},
+            (length, start, by.width, *(n for x in blocks for n in (x.stride, x.first))),
             self.stage.matrices,
-            2 * (length - start) * width * width,
+            2 * (length - start) * by.width**2,
             constants={"WORKGROUP": max(self.workgroup(2 * length), panel), "PANEL": panel},
         )
 
-    def substitute(
-        self,
-        x: _Block,
-        count: int,
-        triangle: _Block,
-        width: int,
-        *,
-        exchanges: int | None = None,
-        unit: bool = False,
-        backward: bool = False,
-        by_rows: bool = False,
-        conjugate: bool = False,
-    ) -> None:
+    def substitute(self, x: _Block, count: int, triangle: _Block, width: int, form: str) -> None:
         """Solve a triangular system of `width` equations for `count` right-hand sides.
 
-        `by_rows` means that the step of the triangle is that of its rows.
+        The form of the triangle is "unit" (lower, with a diagonal of ones, after the rows of `x`
+        were exchanged), "upper", "upper by rows" (its step is that of its rows), or "adjoint" (of
+        an upper one).
         """
-        is_inside = triangle.slot == x.slot
-        bindings = [self.bound(x.slot)]
-        if not is_inside:
-            bindings.append(self.bound(triangle.slot, writable=False))
-        exchange = "0u"
-        if exchanges is not None:
-            exchange = f"b{len(bindings)}[at]"
-            bindings.append(self.bound(exchanges, uint32, writable=False))
-        element = f"b{0 if is_inside else 1}[at]"
-        element = f"conjugate({element})" if conjugate else element
-        divided = "x" if unit else "quotient(x, diagonal)"
+        buffers = {x.slot: WRITTEN}
+        buffers.setdefault(triangle.slot, READ)
+        element = f"b{len(buffers) - 1}[at]"
+        element = f"conjugate({element})" if form == "adjoint" else element
+        divided, exchange, is_unit = "quotient(x, diagonal)", "0u", form == "unit"
+        if is_unit:
+            assert self.exchanges is not None
+            divided, exchange = "x", f"b{len(buffers)}[at]"
+            buffers[self.exchanges] = READ
         self.run(
             "factor_substitute",
-            bindings,
-            (count, width, *_position(x), *_position(triangle)),
+            buffers,
+            (count, width, *x.position, *triangle.position),
             self.stage.matrices * -(-count // SPAN),
             count * width * width,
             f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
@@ -266,9 +345,9 @@ class _Steps:
             constants={
                 "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
                 "PANEL": self.stage.panel,
-                "BY_ROWS": by_rows,
-                "BACKWARD": backward,
-                "EXCHANGES": exchanges is not None,
+                "BY_ROWS": form == "upper by rows",
+                "BACKWARD": form.startswith("upper"),
+                "EXCHANGES": is_unit,
             },
         )
 
@@ -278,8 +357,8 @@ class _Steps:
         shape: tuple[int, int, int],
         a: _Block,
         b: _Block,
-        *,
         put: str = "-=",
+        *,
         adjoint: bool = False,
         lower: bool = False,
     ) -> None:
@@ -289,26 +368,25 @@ class _Steps:
         below the diagonal are skipped.
         """
         rows, columns, terms = shape
-        slots = list(dict.fromkeys((c.slot, a.slot, b.slot)))
-        bindings = [self.bound(slot, writable=slot == c.slot) for slot in slots]
-        left, right = (f"b{slots.index(x.slot)}[at]" for x in (a, b))
+        buffers = {c.slot: WRITTEN}
+        for x in (a, b):
+            buffers.setdefault(x.slot, READ)
+        left, right = (f"b{list(buffers).index(x.slot)}[at]" for x in (a, b))
         left = f"conjugate({left})" if adjoint else left
         by_row, by_term = (a.step, 1) if adjoint else (1, a.step)
+        step = 8 if self.stage.dtype.is_complex else 16
         self.run(
             "factor_product",
-            bindings,
-            (*shape, a.stride, a.first, by_row, by_term, *_position(b), *_position(c)),
+            buffers,
+            (*shape, a.stride, a.first, by_row, by_term, *b.position, *c.position),
             self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
             rows * columns * terms,
             f"fn left(at: u32) -> Number {{ return {left}; }}",
             f"fn right(at: u32) -> Number {{ return {right}; }}",
             f"fn put(at: u32, x: Number) {{ b0[at] {put} x; }}",
-            constants={
-                "STEP": 8 if self.stage.dtype.is_complex else 16,
-                "LEFT_BY_ROWS": adjoint,
-                "LOWER": lower,
-            },
-            regions=unrolled("factor_product", R=4, C=4),
+            constants={"STEP": step, "LEFT_BY_ROWS": adjoint, "LOWER": lower},
+            R=4,
+            C=4,
         )
 
     def block(self, slot: int, row: int, column: int) -> _Block:
@@ -337,24 +415,22 @@ class _Steps:
         units = min(max(1, 64 // team), memory // (room * self.stage.dtype.itemsize + 4 * team))
         return {"TEAM": team, "UNITS": units, "ROOM": room} if n <= TEAM and units else None
 
-    def eliminate_small(self, target: int, exchanges: int | None) -> bool:
-        """Eliminate small matrices; also solve if there is no `exchanges`. False if too large."""
+    def eliminate_small(self, target: int) -> bool:
+        """Eliminate small matrices; also solve if there are no `exchanges`. False if too large."""
         stage, small = self.stage, self.small(self.stage.columns)
         if small is None:
             return False
-        bindings = [self.bound(stage.source, writable=False), self.bound(target)]
-        note = ""
-        if exchanges is not None:
-            bindings.append(self.bound(exchanges, uint32))
-            note = "b2[at] = count;"
+        buffers, note = {stage.source: READ, target: WRITTEN}, ""
+        if self.exchanges is not None:
+            buffers[self.exchanges], note = WRITTEN, "b2[at] = count;"
         self.run(
             "factor_small",
-            bindings,
+            buffers,
             (stage.stride, stage.length, stage.columns),
             -(-stage.matrices // small["UNITS"]),
             stage.length**2 * stage.columns,
             f"fn note_exchanges(at: u32, count: u32) {{ {note} }}",
-            constants=small | {"PANEL": stage.panel, "SOLVES": exchanges is None},
+            constants=small | {"PANEL": stage.panel, "SOLVES": self.exchanges is None},
         )
         return True
 
@@ -365,7 +441,7 @@ class _Steps:
             return False
         self.run(
             "factor_small_triangle",
-            [self.bound(stage.source, writable=False), self.bound(stage.target)],
+            {stage.source: READ, stage.target: WRITTEN},
             (stage.stride, stage.length),
             -(-stage.matrices // small["UNITS"]),
             stage.length**3,
@@ -375,56 +451,51 @@ class _Steps:
 
     # -- Elimination ----------------------------------------------------------------------------
 
+    def note_exchanges(self) -> int:
+        """Add the buffer of row exchanges; return its slot."""
+        self.exchanges = self.temporary(3 * self.stage.panel + 1, uint32)
+        return self.exchanges
+
     def eliminate(self, work: int, exchanges: int) -> None:
-        """Reduce matrices to upper triangles by elimination with row exchanges.
+        """Reduce copies of matrices to upper triangles by elimination with row exchanges.
 
         Right-hand sides are transformed along with them.
         """
         n = self.stage.length
+        self.copy(work)
         for start, width in self.panels(n):
             self.panel(work, exchanges, start, width)
             after = start + width
             if not (count := self.stage.columns - after):
                 continue
             corner, strip = self.block(work, start, start), self.block(work, start, after)
-            self.substitute(strip, count, corner, width, exchanges=exchanges, unit=True)
+            self.substitute(strip, count, corner, width, "unit")
             if rows := n - after:
                 rest, below = self.block(work, after, after), self.block(work, after, start)
                 self.product(rest, (rows, count, width), below, strip)
 
-    def substitute_back(self, work: int) -> None:
-        """Turn the right-hand sides after elimination into solutions (back substitution)."""
-        n = self.stage.length
+    def solve(self) -> None:
+        """Eliminate, then turn the right-hand sides into solutions (back substitution)."""
+        n, work = self.stage.length, self.stage.target
+        if self.eliminate_small(work):
+            return
+        self.eliminate(work, self.note_exchanges())
         count = self.stage.columns - n
         for start, width in reversed(self.panels(n)):
             corner, solved = self.block(work, start, start), self.block(work, start, n)
-            self.substitute(solved, count, corner, width, backward=True)
+            self.substitute(solved, count, corner, width, "upper")
             if start:
                 sides, above = self.block(work, 0, n), self.block(work, 0, start)
                 self.product(sides, (start, count, width), above, solved)
 
-    def solve(self) -> None:
-        if self.eliminate_small(self.stage.target, None):
-            return
-        work, exchanges = self.stage.target, self.temporary(3 * self.stage.panel + 1, uint32)
-        self.copy(work)
-        self.eliminate(work, exchanges)
-        self.substitute_back(work)
-
     def determinants(self) -> None:
         stage = self.stage
-        work = self.temporary(stage.stride)
-        exchanges = self.temporary(3 * stage.panel + 1, uint32)
-        if not self.eliminate_small(work, exchanges):
-            self.copy(work)
+        work, exchanges = self.temporary(stage.stride), self.note_exchanges()
+        if not self.eliminate_small(work):
             self.eliminate(work, exchanges)
         self.run(
             "factor_determinant",
-            [
-                self.bound(work, writable=False),
-                self.bound(exchanges, uint32, writable=False),
-                self.bound(stage.target),
-            ],
+            {work: READ, exchanges: READ, stage.target: WRITTEN},
             (stage.length, stage.stride),
             -(-stage.matrices // 64),
             32 * stage.length,
@@ -461,65 +532,144 @@ class _Steps:
         vectors, products = self.temporary(size * m), self.temporary(size * panel)
         z = _Block(self.temporary(room), room, 0, panel)
         self.copy(work)
-        parts: list[tuple[_Block, _Block]] = []
+        done: list[tuple[int, _Reflections]] = []
         for start, width in panels:
-            a = self.block(work, start, identity + start)
             v = _Block(vectors, size * m, start * (m + 1), m)
             s = _Block(products, size * panel, start * panel, panel)
-            parts.append((v, s))
-            self.reflect(a, v, s, start, width)
+            reflections = _Reflections(v, s, z, m - start, width)
+            done.append((start, reflections))
+            self.reflect(self.block(work, start, identity + start), reflections, start)
             if rest := stage.columns - identity - start - width:
-                a = replace(a, first=a.first + width * m)
-                self.reflected(a, rest, v, s, z, (m - start, width), adjoint=True)
-        if not identity:
-            return
-        for (start, width), (v, s) in zip(reversed(panels), reversed(parts), strict=True):
-            q = self.block(work, start, start)
-            self.reflected(q, identity - start, v, s, z, (m - start, width), adjoint=False)
+                a = self.block(work, start, identity + start + width)
+                self.reflected(a, rest, reflections, adjoint=True)
+        if identity:
+            for start, reflections in reversed(done):
+                q = self.block(work, start, start)
+                self.reflected(q, identity - start, reflections, adjoint=False)
 
-    def reflected(
-        self,
-        a: _Block,
-        columns: int,
-        v: _Block,
-        s: _Block,
-        z: _Block,
-        shape: tuple[int, int],
-        *,
-        adjoint: bool,
-    ) -> None:
-        """Apply the product of a panel's reflections, or its adjoint, to columns of `a`.
-
-        The shape is that of the matrix of their vectors.
-        """
-        rows, width = shape
+    def reflected(self, a: _Block, columns: int, by: _Reflections, *, adjoint: bool) -> None:
+        """Apply the product of a panel's reflections, or its adjoint, to columns of `a`."""
+        v, z, rows, width = by.vectors, by.work, by.rows, by.width
         for first in range(0, rows, MAX_TERMS):
-            terms = width, columns, min(MAX_TERMS, rows - first)
+            shape = width, columns, min(MAX_TERMS, rows - first)
             left, right = (replace(x, first=x.first + first) for x in (v, a))
-            put = "+=" if first else "="
-            self.product(z, terms, left, right, put=put, adjoint=True)
-        whole = not adjoint
-        self.substitute(z, columns, s, width, backward=whole, by_rows=whole, conjugate=adjoint)
+            self.product(z, shape, left, right, "+=" if first else "=", adjoint=True)
+        self.substitute(z, columns, by.products, width, "adjoint" if adjoint else "upper by rows")
         self.product(a, (rows, columns, width), v, z)
 
 
-def _position(block: _Block) -> tuple[int, int, int]:
-    return block.stride, block.first, block.step
-
-
 def lower_factorization(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """Return the dispatches of a kernel with a factorization."""
     stage = stage_of(kernel, Factorization)
     steps = _Steps(kernel, stage, context)
-    match stage.kind:
-        case "solve":
-            steps.solve()
-        case "cholesky":
-            steps.cholesky()
-        case "qr":
-            steps.qr()
-        case _:
-            steps.determinants()
+    by_kind = {"solve": steps.solve, "cholesky": steps.cholesky, "qr": steps.qr}
+    by_kind.get(stage.kind, steps.determinants)()
     return steps.dispatched
 
 
+# -- Rotations ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated(_Decomposition):
+    """Matrices whose columns are rotated.
+
+    Attributes
+    ----------
+    rows, n : int
+        Rows and columns of a matrix.
+    length : int or None
+        The number of leading rows in which the columns become orthogonal. None for a Hermitian
+        matrix; its eigenvectors and then its eigenvalues are stored.
+    """
+
+    rows: int
+    n: int
+    length: int | None
+
+    family: ClassVar[str] = "jacobi"
+
+    def ops(self) -> list[str]:
+        return ["rotations"]
+
+    def written(self, points: int) -> int:
+        return 2 * points * self.rows * self.n * self.dtype.itemsize
+
+
+def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
+    """Return one dispatch for small matrices, otherwise one for each round of each sweep."""
+    stage, (count,) = stage_of(kernel, Rotated), kernel.kept
+    rotations = _Rotations(kernel, stage, count, context)
+    if stage.length is None:
+        return [rotations.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
+    size = count * stage.rows * stage.n
+    copy = copying(stage.source, stage.dtype, stage.target, stage.dtype, size, kernel.label)
+    dispatches = [lower_map(copy, context)]
+    blocks = max(2, -(-stage.n // rotations.side) * 2)
+    if blocks == 2:
+        return [*dispatches, rotations.dispatch(stage.length, 2, passes=SWEEPS)]
+    assert rotations.sweeps is not None
+    zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
+    cleared = Output(rotations.sweeps, 0, uint32, access)
+    dispatches.append(lower_map(mapped((count,), zero, kernel.label, cleared), context))
+    first = rotations.dispatch(stage.length, blocks)
+    before, after = first.params[:ROUND], first.params[ROUND + 2 :]
+    rounds = product(range(SWEEPS), range(blocks - 1))
+    dispatches += [replace(first, params=(*before, n, sweep, *after)) for sweep, n in rounds]
+    return dispatches
+
+
+class _Rotations:
+    """The dispatches of the program for matrices of one size."""
+
+    def __init__(self, kernel: Kernel, stage: Rotated, count: int, context: Context) -> None:
+        self.kernel, self.stage, self.count, self.context = kernel, stage, count, context
+        self.side = min(SIDES[stage.dtype], max(MIN_SIDE, 1 << (stage.n - 1).bit_length()))
+        self.units = max(1, INVOCATIONS * 4 // self.side**2)
+        self.is_hermitian = stage.length is None
+        # The buffer for the last sweep that rotated anything in each matrix, if that is several.
+        self.sweeps: int | None = None
+        if not self.is_hermitian and stage.n > self.side:
+            self.sweeps = context.temporary(count * uint32.itemsize)
+
+    def dispatch(
+        self, length: int, blocks: int, *, passes: int = 1, sweeps: int = 1, least: float = 1e-12
+    ) -> Dispatch:
+        """Return the dispatch of the first round of a sweep, or of several passes or sweeps.
+
+        Diagonal elements below `least` count as `least` in the test whether a pair is orthogonal.
+        """
+        stage, side = self.stage, self.side
+        units = self.count * blocks // 2
+        sizes = units, stage.n, length, stage.rows, blocks
+        writer = Writer(self.kernel, self.context, *sizes, 0, 0, passes, sweeps)
+        writer.params.value(EPS * (1 if self.is_hermitian else max(4, math.sqrt(length))), float32)
+        writer.params.value(least, float32)
+        writer.constants |= {"SIDE": side, "UNITS": self.units, "IS_HERMITIAN": self.is_hermitian}
+        self._declare(writer)
+        work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
+        return writer.dispatch(
+            "jacobi", f"{side} columns", -(-units // self.units), work=work, operations=work
+        )
+
+    def _declare(self, writer: Writer) -> None:
+        """Add the bindings, and the functions that the template calls."""
+        stage, dtype = self.stage, self.stage.dtype
+        writer.code += number_functions("jacobi", dtype)
+        put = writer.put(stage.target, dtype, "at", "x")
+        if self.is_hermitian:
+            writer.bind(stage.source, dtype)
+        last, note = "return 0u;", ""
+        if self.sweeps is not None:
+            name = writer.bind(self.sweeps, uint32, writable=True, atomic=True)
+            last, note = f"return atomicLoad(&{name}[item]);", f"atomicMax(&{name}[item], sweep);"
+        source = int(self.is_hermitian)
+        loaded = writer.bindings[source].element(source, dtype, "at")
+        writer.function("load_element(at: u32) -> Number", f"return {loaded};")
+        writer.function("store_element(at: u32, x: Number)", put)
+        writer.function("last_sweep(item: u32) -> u32", last)
+        writer.function("note_sweep(item: u32, sweep: u32)", note)
+
+
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Factorization), lower_factorization))
+lower.FAMILIES.insert(0, lower.Family(lower.begins(Rotated), lower_jacobi))

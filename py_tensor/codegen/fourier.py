@@ -4,31 +4,32 @@ The length of a transform is the product of the lengths of its passes, and the l
 product of radices up to 16 (Cooley and Tukey, An algorithm for the machine calculation of complex
 Fourier series, 1965). A pass views the data as a matrix and transforms its columns. It stores the
 results where the next pass reads its columns, so the last pass leaves everything in order
-(Stockham, High-speed convolution and correlation, 1966). Within a pass, invocations exchange
-elements through workgroup memory after each radix.
+(Stockham, High-speed convolution and correlation, 1966).
 
-On a software adapter each pass has one radix and no exchange, because barriers are costly there.
+A pass has one stage per radix. In a stage, each invocation computes butterflies of that radix in
+registers. Invocations exchange elements between stages through workgroup memory. On a software
+adapter each pass has one radix and no exchange, because barriers are costly there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from py_tensor.base.dtypes import complex64, float32
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.fourier_wgsl import MAX_RADIX, Form, invocations_of, radices
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import dimensions
-from py_tensor.codegen.writer import Context, Writer, indent, stage_of
+from py_tensor.codegen.walk import dimensions
+from py_tensor.codegen.writer import Context, Writer, braced, stage_of
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import BodyStage, Kernel
 
+MAX_RADIX = 16
 MAX_PRIME = 13  # the largest prime factor of a length
 MAX_INVOCATIONS = 256  # per workgroup
 MIN_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
@@ -59,9 +60,6 @@ class Transformed(BodyStage):
 
     family: ClassVar[str] = "fourier"
 
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
-
     @property
     def operations(self) -> int:
         return 10
@@ -72,6 +70,40 @@ class Transformed(BodyStage):
     @property
     def work_buffers(self) -> int:
         return 1  # between passes
+
+
+@cache
+def factors(n: int) -> tuple[int, ...]:
+    """Return the prime factors of a number, ascending."""
+    primes: list[int] = []
+    factor = 2
+    while factor * factor <= n:
+        while n % factor == 0:
+            primes.append(factor)
+            n //= factor
+        factor += 1
+    return (*primes, n) if n > 1 else tuple(primes)
+
+
+@cache
+def radices(length: int) -> tuple[int, ...]:
+    """Return the radices of a pass, descending: as few as possible, then as equal as possible."""
+    best = min(_products(length, MAX_RADIX), key=lambda found: (len(found), found[0]))
+    return tuple(best)
+
+
+def _products(length: int, most: int) -> Iterator[list[int]]:
+    """Yield all descending lists of factors up to `most` whose product is `length`."""
+    if length <= most:
+        yield [length]
+    for radix in range(min(most, length // 2), 1, -1):
+        if length % radix == 0:
+            yield from ([radix, *rest] for rest in _products(length // radix, radix))
+
+
+def invocations_of(length: int) -> int:
+    """Return the invocations per column; each does one butterfly of the largest radix at a time."""
+    return length // radices(length)[0]
 
 
 @cache
@@ -116,12 +148,11 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
     lengths = passes(n, stage.inner, _tile(context.profile))
     dispatches: list[Dispatch] = []
     source, before = -1, 1
-    for number, length in enumerate(lengths):
-        is_last = number == len(lengths) - 1
+    for length in lengths:
+        is_last = before * length == n
         output = kernel.spread_outputs[0].slot
         target = output if is_last else context.temporary(points * complex64.itemsize)
-        writer = _Writer(kernel, context, length, before, is_last)
-        dispatches.append(writer.transform(source, target))
+        dispatches.append(_Pass(kernel, context, length, before).transform(source, target))
         source, before = target, before * length
     return dispatches
 
@@ -133,16 +164,44 @@ def _tile(profile: AdapterProfile) -> int:
     return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
 
 
-class _Writer(Writer):
-    """One pass; `before` is the product of the lengths of earlier passes."""
+class _Pass(Writer):
+    """One pass; `before` is the product of the lengths of earlier passes.
 
-    def __init__(
-        self, kernel: Kernel, context: Context, length: int, before: int, is_last: bool
-    ) -> None:
+    Attributes
+    ----------
+    length, columns : int
+        Elements of a column, and columns per workgroup.
+    invocations : int
+        Invocations per column.
+    last : int
+        The number of the last stage.
+    loads_across, stores_across : bool
+        Neighbouring invocations load (or store) neighbouring columns rather than neighbours within
+        a column.
+    """
+
+    def __init__(self, kernel: Kernel, context: Context, length: int, before: int) -> None:
         super().__init__(kernel, context)
-        stage = stage_of(kernel, Transformed)
-        self.stage, self.length, self.before, self.is_last = stage, length, before, is_last
+        self.stage = stage_of(kernel, Transformed)
+        self.length, self.before, (self.n,) = length, before, kernel.reduced
         self.points = size_of(kernel.kept + kernel.reduced)
+        self.radices, self.invocations = radices(length), invocations_of(length)
+        self.last = len(self.radices) - 1
+        self.loads_across = self.n > length or self.stage.inner > 1
+        self.stores_across = before > 1 or self.stage.inner > 1
+        self.columns = self._columns(self.points // length)
+
+    def _columns(self, columns: int) -> int:
+        """Return the columns per workgroup; with few workgroups, each takes fewer columns."""
+        tile, profile = _tile(self.context.profile), self.context.profile
+        if not tile:
+            return profile.map_workgroup
+        together = max(1, min(tile // self.length, MAX_INVOCATIONS // self.invocations))
+        together = 1 << together.bit_length() - 1
+        least = MIN_COLUMNS if self.loads_across else max(1, 64 // self.invocations)
+        while together > least and columns < together * WANTED_GROUPS:
+            together //= 2
+        return together
 
     def transform(self, source: int, target: int) -> Dispatch:
         """Return the dispatch.
@@ -150,43 +209,30 @@ class _Writer(Writer):
         It reads the results of the previous pass from slot `source`; the first pass reads the
         operand instead.
         """
-        stage, length = self.stage, self.length
-        columns, (n,) = self.points // length, self.kernel.reduced
-        form = self._form(columns)
-        self.params.extend(columns, stage.inner, n // length, n, self.before)
-        self.params.value(1 / (self.before * length), float32)
-        if self.before == 1:
+        stage, length, before = self.stage, self.length, self.before
+        columns, stages = self.points // length, len(self.radices)
+        self.params.extend(columns, stage.inner, self.n // length, self.n, before)
+        self.params.value(1 / (before * length), float32)
+        if before == 1:
             self._load_operand()
         else:
             name = self.bind(source, complex64)
             self.code.append(f"fn load({_AT}) -> vec2f {{ return {name}[{_PLACE}]; }}")
         self._put(target)
-        self.code += [form.shared(), _SPREAD]
-        self.constants |= form.constants()
-        stages = len(radices(length))
+        if self.last:  # the exchange memory; gaps avoid bank conflicts
+            size = length * self.columns
+            self.code.append(f"var<workgroup> shared_parts: array<f32, {size + size // 32}>;")
+        self.code.append(_SPREAD)
+        workgroup = self.invocations * self.columns
+        self.constants |= {"COLUMNS": self.columns, "LENGTH": length, "WORKGROUP": workgroup}
         return self.dispatch(
             "fourier",
             "columns",
-            -(-columns // form.columns),
+            -(-columns // self.columns),
             work=self.points * (COST * stages + stage.element.cost),
             operations=self.points * stage.operations * stages,
-            regions={"stages": indent(form.stages(), 1)},
+            regions={"stages": self._stages()},
         )
-
-    def _form(self, columns: int) -> Form:
-        """Return the form of the pass; with few workgroups, each takes fewer columns."""
-        length, inner, profile = self.length, self.stage.inner, self.context.profile
-        tile, invocations = _tile(profile), invocations_of(length)
-        across = self.kernel.reduced[0] > length or inner > 1
-        if tile:
-            together = max(1, min(tile // length, MAX_INVOCATIONS // invocations))
-            together = 1 << together.bit_length() - 1
-            least = MIN_COLUMNS if across else max(1, 64 // invocations)
-            while together > least and columns < together * WANTED_GROUPS:
-                together //= 2
-        else:
-            together = profile.map_workgroup
-        return Form(length, together, across, self.before > 1 or inner > 1, self.before == 1)
 
     def _load_operand(self) -> None:
         """Add `load` for the first pass: it reads the operand; an inverse swaps its parts."""
@@ -201,7 +247,7 @@ class _Writer(Writer):
     def _put(self, target: int) -> None:
         """Add `put`, which stores a result; the last pass scales it and undoes the swap."""
         name, value = self.bind(target, complex64, writable=True), "value"
-        if self.is_last:
+        if self.before * self.length == self.n:
             scale = self.params.value(self.stage.scale, float32)
             value = f"{self._exchanged('value')} * {scale}"
         self.code.append(f"fn put({_AT}, value: vec2f) {{ {name}[{_PLACE}] = {value}; }}")
@@ -213,10 +259,210 @@ class _Writer(Writer):
         """
         return f"exchanged({value}, {self.params.add(self.stage.is_inverse)} != 0u)"
 
+    def _stages(self) -> list[str]:
+        """Return statements of the whole pass."""
+        lines: list[str] = []
+        values: list[list[str]] = []
+        for number, radix in enumerate(self.radices):
+            if number in (0, self.last):
+                lines += self._place(number)
+            turns = range(self._turns(number))
+            names = [[f"x{number}_{m}_{q}" for q in range(radix)] for m in turns]
+            lines += [f"var {name} = vec2f();" for row in names for name in row]
+            lines += self._exchange(number, values, names) if number else self._load(names)
+            values = [self._transformed(m, number, names[m], lines) for m in turns]
+        return [*lines, *self._store(values)]
+
+    def _place(self, number: int) -> list[str]:
+        """Return the column of an invocation and its part of the column, for loading or storing."""
+        across = self.stores_across if number == self.last else self.loads_across
+        lane, share = ("%", "/") if across else ("/", "%")
+        by = self.columns if across else self.invocations
+        lines = [
+            f"let lane{number} = invocation {lane} {by}u;",
+            f"let part{number} = invocation {share} {by}u;",
+        ]
+        if number == 0 or self.loads_across != self.stores_across:
+            lines.append(f"let place{number} = column(tile + lane{number});")
+        else:
+            lines.append(f"let place{number} = place0;")
+        return lines
+
+    def _turns(self, number: int) -> int:
+        """Return the number of butterflies of a stage that an invocation computes."""
+        return -(-self.length // (self.radices[number] * self.invocations))
+
+    def _together(self, number: int) -> int:
+        """Return the product of the radices of the stages before this one."""
+        return math.prod(self.radices[:number])
+
+    def _owner(self, number: int) -> int:
+        """Return the stage whose assignment of invocations to columns this stage uses."""
+        return number if number == self.last else 0
+
+    def _index(self, m: int, number: int) -> str:
+        """Return the number of an invocation's butterfly in its column."""
+        return f"(part{self._owner(number)} + {m * self.invocations}u)"
+
+    def _each(self, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
+        """Return statements for each butterfly of an invocation, guarded where not all have it."""
+        lines: list[str] = []
+        count = self.length // self.radices[number]
+        for m in range(self._turns(number)):
+            index = self._index(m, number)
+            inner = body(m, index)
+            is_whole = (m + 1) * self.invocations <= count
+            lines += inner if is_whole else braced(f"if ({index} < {count}u)", inner)
+        return lines
+
+    def _load(self, names: list[list[str]]) -> list[str]:
+        apart = self.length // self.radices[0]
+
+        def loaded(m: int, at: str) -> list[str]:
+            lines: list[str] = []
+            for q, name in enumerate(names[m]):
+                j = f"{at} + {q * apart}u"
+                value = f"load(place0, place0.first + ({j}) * step)"
+                if self.before > 1:
+                    root = f"root_of_unity(turn * ({j}), whole, inverse)"
+                    value = f"turned_by({value}, {root})"
+                lines.append(f"{name} = {value};")
+            return lines
+
+        lines = self._each(0, loaded)
+        if self.before > 1:
+            lines = ["let turn = place0.first % before;", *lines]
+        return braced("if (place0.is_inside)", lines)
+
+    def _transformed(self, m: int, number: int, names: list[str], lines: list[str]) -> list[str]:
+        """Multiply the values of a butterfly by twiddle factors, and return their transform."""
+        mark, together = f"y{number}_{m}_", self._together(number)
+        if number:
+            lines.append(f"let {mark}k = {self._index(m, number)} % {together}u;")
+            n = together * self.radices[number]
+            for q, name in enumerate(names[1:], 1):
+                root = f"root_of_unity({mark}k * {q}u, {n}u, {1 / n!r})"
+                lines.append(f"{name} = turned_by({name}, {root});")
+        return _butterfly(names, mark, lines)
+
+    def _exchange(self, number: int, values: list[list[str]], names: list[list[str]]) -> list[str]:
+        """Exchange the results of the stage before, in the order in which this one reads them."""
+        together, before = self._together(number - 1), self._together(number)
+        apart = self.length // self.radices[number]
+
+        lines: list[str] = []
+        for component in "xy":
+
+            def put(m: int, at: str, component: str = component) -> list[str]:
+                first = f"{at} / {together}u * {before}u + {at} % {together}u"
+                return [
+                    f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.{component};"
+                    for q, value in enumerate(values[m])
+                ]
+
+            def take(m: int, at: str, component: str = component) -> list[str]:
+                return [
+                    f"{name}.{component} = {self._cell(f'{at} + {q * apart}u', number)};"
+                    for q, name in enumerate(names[m])
+                ]
+
+            lines += ["workgroupBarrier();"] if number > 1 or component == "y" else []
+            lines += self._each(number - 1, put)
+            lines += ["workgroupBarrier();", *self._each(number, take)]
+        return lines
+
+    def _cell(self, element: str, number: int) -> str:
+        """Return the place in workgroup memory of an element of an invocation's column."""
+        lane = f"lane{self._owner(number)}"
+        if self.loads_across or self.stores_across:
+            return f"shared_parts[spread_out(({element}) * COLUMNS + {lane})]"
+        return f"shared_parts[spread_out({lane} * LENGTH + {element})]"
+
+    def _store(self, values: list[list[str]]) -> list[str]:
+        column, together = f"place{self.last}", self._together(self.last)
+
+        def stored(m: int, at: str) -> list[str]:
+            return [
+                f"put({column}, first + ({at} + {q * together}u) * before, {value});"
+                for q, value in enumerate(values[m])
+            ]
+
+        lines = self._each(self.last, stored)
+        first = f"let first = {column}.first / before * whole + {column}.first % before;"
+        return braced(f"if ({column}.is_inside)", [first, *lines])
+
 
 _AT = "place: Column, j: u32"
 _PLACE = "(place.outer * params[1].x + j) * params[0].z + place.inner"
 _SPREAD = "fn spread_out(cell: u32) -> u32 { return cell + (cell >> 5u); }"
+
+
+# -- Butterflies --------------------------------------------------------------------------------
+
+
+def _butterfly(values: list[str], prefix: str, lines: list[str]) -> list[str]:
+    """Transform a few values; append the statements to `lines`, and return the result names."""
+    n = len(values)
+    if n == 1:
+        return values
+    if n == 2:
+        x, y = values
+        return _named(prefix, [f"{x} + {y}", f"{x} - {y}"], lines)
+    # Four at a time, as pairs of pairs, has the fewest constant factors.
+    a = next(a for a in (4, 2, 3, 5, 7, 11, 13) if n % a == 0 and (a, n) != (4, 4))
+    if a == n:
+        return _of_prime(values, prefix, lines)
+    b = n // a
+    rows = [_butterfly(values[j::b], f"{prefix}{j}_", lines) for j in range(b)]
+    results = [""] * n
+    for k in range(a):
+        column = [_turned(rows[j][k], j * k, n, f"{prefix}t{j}_{k}", lines) for j in range(b)]
+        results[k::a] = _butterfly(column, f"{prefix}c{k}_", lines)
+    return results
+
+
+def _named(prefix: str, texts: list[str], lines: list[str]) -> list[str]:
+    lines += [f"let {prefix}{n} = {text};" for n, text in enumerate(texts)]
+    return [f"{prefix}{n}" for n in range(len(texts))]
+
+
+def _of_prime(values: list[str], prefix: str, lines: list[str]) -> list[str]:
+    """Transform an odd number of values; sums and differences of pairs halve the products."""
+    n, first = len(values), values[0]
+    half = range(1, n // 2 + 1)
+    sums = _named(f"{prefix}s", [f"{values[k]} + {values[n - k]}" for k in half], lines)
+    apart = _named(f"{prefix}d", [f"{values[k]} - {values[n - k]}" for k in half], lines)
+    along = [[math.cos(2 * math.pi * k * m / n) for k in half] for m in half]
+    across = [[math.sin(2 * math.pi * k * m / n) for k in half] for m in half]
+    even = _named(f"{prefix}e", [f"{first} + {_weighted(sums, row)}" for row in along], lines)
+    odd = _named(f"{prefix}o", [_weighted(apart, row) for row in across], lines)
+    sides = [f"vec2f({name}.y, -{name}.x)" for name in odd]
+    front = [f"{x} + {side}" for x, side in zip(even, sides, strict=True)]
+    back = [f"{x} - {side}" for x, side in zip(even, sides, strict=True)]
+    return _named(prefix, [" + ".join([first, *sums]), *front, *reversed(back)], lines)
+
+
+def _weighted(names: list[str], weights: list[float]) -> str:
+    return " + ".join(f"{w:.10g} * {name}" for w, name in zip(weights, names, strict=True))
+
+
+def _turned(value: str, k: int, n: int, name: str, lines: list[str]) -> str:
+    """Multiply a value by the constant exp(-2 pi i k / n), and return the product's name."""
+    k %= n
+    if not k:
+        return value
+    match 4 * k / n:
+        case 1:
+            text = f"vec2f({value}.y, -{value}.x)"
+        case 2:
+            text = f"-{value}"
+        case 3:
+            text = f"vec2f(-{value}.y, {value}.x)"
+        case _:
+            angle = 2 * math.pi * k / n
+            text = f"turned_by({value}, vec2f({math.cos(angle):.10g}, {-math.sin(angle):.10g}))"
+    lines.append(f"let {name} = {text};")
+    return name
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Transformed), lower_fourier))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override|alias)\s+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_REGION = re.compile(r"^[ \t]*// <(\w+)>\n(.*?)^[ \t]*// </\1>\n", re.DOTALL | re.MULTILINE)
+_REGION = re.compile(r"^([ \t]*)// <(\w+)>\n(.*?)^[ \t]*// </\2>\n", re.DOTALL | re.MULTILINE)
 
 # (function, name of the file in `shaders/lib/implementations` that replaces it), ...
 Implementations = tuple[tuple[str, str], ...]
@@ -91,9 +91,9 @@ def template(name: str) -> str:
 
 @cache
 def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return a template as (text, region name, region example, text, ...), and its words."""
+    """Return a template as (text, indentation, region name, example, text, ...), and its words."""
     parts = _REGION.split(template(name))
-    words = (word for text in parts[::3] for word in _WORD.findall(text))
+    words = (word for text in parts[::4] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
 
 
@@ -108,7 +108,7 @@ def unrolled(name: str, **counts: int) -> dict[str, str]:
     parts, _ = _parts(name)
     word = re.compile(rf"\b([a-z_]*)([{''.join(counts)}]+)\b")
     regions: dict[str, str] = {}
-    for region, example in zip(parts[1::3], parts[2::3], strict=True):
+    for region, example in zip(parts[2::4], parts[3::4], strict=True):
         names = word.findall(example)
         letters = [x for x in counts if any(x in ending for _, ending in names)]
         if letters and region != "interface":
@@ -126,20 +126,27 @@ def _numbered(example: str, word: re.Pattern[str], numbers: dict[str, int]) -> s
     return word.sub(numbered, example)
 
 
+def indented(name: str, region: str, lines: Iterable[str]) -> str:
+    """Return lines as text, indented like this region of a template."""
+    parts, _ = _parts(name)
+    indentation = dict(zip(parts[2::4], parts[1::4], strict=True)).get(region, "")
+    return "\n".join(indentation + line for line in lines)
+
+
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
     """Return a template with these regions replaced, after the library items that it then uses.
 
     The other regions keep their example.
     """
     parts, words = _parts(name)
-    named = parts[1::3]
+    named = parts[2::4]
     for region in regions:
         if named.count(region) != 1:
             count = named.count(region)
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
-    codes = [regions.get(x, example) for x, example in zip(named, parts[2::3], strict=True)]
+    codes = [regions.get(x, example) for x, example in zip(named, parts[3::4], strict=True)]
     texts = [parts[0]]
-    for code, text in zip(codes, parts[3::3], strict=True):
+    for code, text in zip(codes, parts[4::4], strict=True):
         texts += code.rstrip() + "\n", text
     used = words.union(*map(_WORD.findall, codes))
     return f"{_items_named(used, implementations)}\n{''.join(texts)}"

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from py_tensor.base.dtypes import uint32
-from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
-from py_tensor.codegen.matmul import as_map, roles_of
+from py_tensor.codegen.matmul import lower_contraction
 from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs
 from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
@@ -19,13 +18,10 @@ from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
 from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
-from py_tensor.codegen.split_k import lower_product
-from py_tensor.codegen.writer import Context, stage_of
-from py_tensor.ir.primitives import MUL, SUM
-from py_tensor.schedule.body import Address, Apply, Body, Check
+from py_tensor.codegen.writer import Context
+from py_tensor.schedule.body import Address, Check, Instruction
 from py_tensor.schedule.kernel import (
     FAULTS,
-    Accumulator,
     Contraction,
     Kernel,
     ReduceStage,
@@ -162,19 +158,14 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
     """Assign to each check of a kernel the word that records an out-of-range index."""
 
-    def body(source: Body) -> Body:
-        # Not `add`: values keep their numbers.
-        return Body(
-            [
-                replace(x, words=tuple(numbers[check] for check in x.checks))
-                if isinstance(x, Address)
-                else x
-                for x in source.instructions
-            ]
-        )
+    def with_words(x: Instruction) -> Instruction:
+        if not isinstance(x, Address):
+            return x
+        return replace(x, words=tuple(numbers[check] for check in x.checks))
 
-    stages = tuple(stage.with_bodies(body) for stage in kernel.stages)
-    return replace(kernel, stages=stages, row=body(kernel.row), spread=body(kernel.spread))
+    row, spread = kernel.row.changed(with_words), kernel.spread.changed(with_words)
+    stages = tuple(x.with_bodies(lambda body: body.changed(with_words)) for x in kernel.stages)
+    return replace(kernel, stages=stages, row=row, spread=spread)
 
 
 Over = tuple[list[Dispatch], Kernel, dict[int, int]]
@@ -210,33 +201,13 @@ def _family_of(kernel: Kernel) -> Family:
     return next(family for family in FAMILIES if family.matches(kernel))
 
 
-def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
-    roles, terms = roles_of(kernel), size_of(kernel.reduced)
-    if roles is not None:
-        if 0 < terms <= context.profile.max_terms:
-            return [lower_map(as_map(kernel), context)]
-        if context.profile.has_tiles(size_of(kernel.kept), terms):
-            return lower_product(kernel, roles, context)
-    return lower_reduce(_as_reduction(kernel), context)
-
-
 # The first family that matches a kernel lowers it.
 FAMILIES = [
     Family(lambda x: not x.stages, lambda x, context: [lower_map(x, context)], writing_over),
-    Family(begins(Contraction), _lower_contraction),
+    Family(begins(Contraction), lower_contraction),
     Family(begins(Scanned), lower_scan),
     Family(begins(Sorted), lower_sort),
     Family(begins(Scattered), lower_scatter, scattering_over),
     Family(lambda kernel: kernel.revisits, lower_rows),
     Family(begins(ReduceStage), lower_reduce),
 ]
-
-
-def _as_reduction(kernel: Kernel) -> Kernel:
-    """Return a contraction as a reduction, a sum of products, where tiles do not apply."""
-    contraction = stage_of(kernel, Contraction)
-    element = Body()
-    a, b = element.add(contraction.a), element.add(contraction.b)
-    dtype = contraction.a.dtype
-    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, (a, b))), dtype)
-    return replace(kernel, stages=(ReduceStage(element, (fold,)),))

@@ -1,4 +1,11 @@
-"""Elementwise kernels: choosing the vector width of each invocation, and writing the WGSL."""
+"""Elementwise kernels: choosing the vector width of each invocation, and writing the WGSL.
+
+With transposed operands, each invocation computes a 4 by 4 block. A transposed operand is read
+along its own contiguous dimension as four vectors. Four vectors of the result need the columns of
+these, so both reads and writes move whole vectors. Neighbouring invocations are arranged so that
+both fill whole cache lines. This needs no workgroup memory and no barriers, unlike the classic form
+(Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", 2009).
+"""
 
 from __future__ import annotations
 
@@ -8,21 +15,21 @@ from dataclasses import replace
 from py_tensor.base.dtypes import DType
 from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import Shape, size_of
-from py_tensor.codegen.blocks import Blocks, crossed_dim
-from py_tensor.codegen.emit import (
-    MAX_PADDED,
-    BodyCode,
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.walk import (
+    Padded,
     Space,
+    accesses,
+    address,
     advance_coordinates,
     decode_coordinates,
     load_modes,
+    mask_dims,
     mode_of,
-    rank_class,
+    padded_class,
 )
-from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.walk import Padded
-from py_tensor.codegen.writer import Context, Writer, gathered, indent, returns
-from py_tensor.schedule.body import Access, Addressed, Body, Convert, Load, Mask
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns
+from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
 
@@ -30,15 +37,7 @@ BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
 # In this order: a contiguous run of vectors, vectors along the last dimension, blocks for
 # transposed operands, single elements, and single elements with a loop for each.
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
-
-
-def mask_dims(body: Body) -> frozenset[int]:
-    """Return the dimensions whose coordinates the masks of the body depend on."""
-    return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
-
-
-def accesses(body: Body) -> list[tuple[int, ...]]:
-    return [i.access.strides for i in body.instructions if isinstance(i, Addressed)]
+ACROSS, ALONG = 8, 4  # blocks of a tile: 32 invocations read runs of 128 bytes, write runs of 64
 
 
 def copying(
@@ -74,9 +73,8 @@ class Sweep(Padded):
         maps = [*accesses(body), *(o.access.strides for o in outputs)]
         merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
         count = len(merged.extents)
-        if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
-            count = max(count, min(len(kept), MAX_PADDED))
-        return Sweep.to(merged, rank_class(max(1, count)))
+        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
+        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
         """Return an access's strides over these dimensions; a single element has stride 1."""
@@ -86,14 +84,13 @@ class Sweep(Padded):
         """Return extents in steps of `width` along the last dimension."""
         return (*self.extents[:-1], -(-self.extents[-1] // width))
 
-    def with_second_last(self, dim: int) -> Sweep:
-        """Return the same sweep with dimension `dim` moved to the second-last place."""
-        moved = dim - (len(self.extents) - len(self.merged.extents))
-        count = len(self.merged.extents)
-        order = [d for d in range(count - 1) if d != moved] + [moved, count - 1]
-        extents, groups = self.merged.extents, self.merged.groups
-        merged = Merged(tuple(extents[d] for d in order), tuple(groups[d] for d in order))
-        return Sweep.to(merged, len(self.extents))
+    def permuted(self, second_last: int, last: int) -> Sweep:
+        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
+        merged, count = self.merged, len(self.merged.extents)
+        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
+        order = [*(d for d in range(count) if d not in moved), *moved]
+        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
+        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
 
 
 def writing_over(
@@ -128,13 +125,11 @@ def writing_over(
 
 def with_loads(body: Body, slots: Mapping[int, int]) -> Body:
     """Return the body with loads from other slots: those of each key instead from its value."""
-    # Not `add`: values keep their numbers.
-    return Body(
-        [
-            replace(x, slot=slots.get(x.slot, x.slot)) if isinstance(x, Load) else x
-            for x in body.instructions
-        ]
-    )
+
+    def moved(x: Instruction) -> Instruction:
+        return replace(x, slot=slots.get(x.slot, x.slot)) if isinstance(x, Load) else x
+
+    return body.changed(moved)
 
 
 def lower_map(kernel: Kernel, context: Context) -> Dispatch:
@@ -149,38 +144,42 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * row.cost) else (4,)
     takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
     width = next(takes, 1)
-    modes = load_modes(row, sweep.strides, width)
-    crossed = crossed_dim(loads, sweep.extents, sweep.strides, modes) if width == 4 else None
-    blocks = None
-    if crossed is not None and not has_wide_loads:
-        sweep = sweep.with_second_last(crossed)
-        blocks = Blocks(sweep.extents, sweep.strides)
+    modes = load_modes(row, sweep, width)
+    crossed = None
+    if width == 4 and not has_wide_loads:
+        crossed = _crossed_dim([x for x, mode in modes.items() if mode == "g"], sweep)
+    if crossed is not None:
+        sweep = sweep.permuted(crossed, -1)
     writer = Writer(kernel, context)
-    vector_modes = "v" if blocks is None else "vg"
-    reads = [(x, mode in vector_modes) for x, mode in modes.items()]
     stored = [(o, width > 1) for o in kernel.outputs]
-    writer.bind_loads([*reads, *gathered(row)], stored, max(width, 4))
-    code = BodyCode(row, writer.bindings, writer.params, modes, sweep.position, noted=[])
-    items = size_of(sweep.steps(width)) if blocks is None else blocks.items()
+    vectors = [] if crossed is None else [(x, mode != "s") for x, mode in modes.items()]
+    writer.bind_bodies([(row, sweep, width)], stored, vectors, max(width, 4))
+    code = BodyCode(writer, row, sweep, width, noted=[])
+    steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
+    items = size_of(steps)
     writer.params.add(items)
     kind, declaration = returns([o.dtype for o in kernel.outputs])
     compute = code.function("compute", [o.value for o in kernel.outputs], kind)
     writer.code += [declaration, *code.declarations(), compute]
-    variant = "loop" if loops else _variant(sweep, width, blocks)
+    variant = "run" if len(sweep.extents) == 1 else "vectors"
+    if crossed is not None:
+        variant = "blocks"
+    elif width == 1:
+        variant = "loop" if loops else "elements"
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     writer.constants |= {"WORKGROUP": workgroup, "TURNS": turns}
     ahead: list[str] = []
     if turns > 1 and not loops:
         # Parameters that every turn reads are copied once, before the first turn.
-        writer.params = code.params = writer.params.copied("given")
+        writer.params.name = "given"
         ahead.append("let given = params;")
-    if blocks is None:
+    if crossed is None:
         step = workgroup if turns > 1 else 0
         split, work = _vectors(writer, code, sweep, width, step)
         ahead += split
     else:
-        work = _blocks(writer, code, blocks)
-    regions = {"ahead": indent(ahead, 1), "work": indent([*work, *code.reports()], 2)}
+        work = _blocks(writer, code, sweep)
+    regions = {"ahead": ahead, "work": [*work, *code.reports()]}
     return writer.dispatch(
         "map",
         variant,
@@ -188,15 +187,6 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         work=size_of(kernel.kept) * row.cost,
         regions=regions,
     )
-
-
-def _variant(sweep: Sweep, width: int, blocks: Blocks | None) -> str:
-    """Return one of `VARIANTS`."""
-    if blocks is not None:
-        return "blocks"
-    if width == 1:
-        return "elements"
-    return "run" if len(sweep.extents) == 1 else "vectors"
 
 
 def _vectors(
@@ -209,26 +199,76 @@ def _vectors(
     params, steps = writer.params, sweep.steps(width)
     source = "item" if len(steps) == 1 else "first"
     split, names = decode_coordinates(params, steps, source, "c")
-    work = _computed(writer, code, Space(names, sweep.strides, width), {})
+    work = _computed(writer, code, Space(names, sweep, width), {})
     return split, [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
-def _blocks(writer: Writer, code: BodyCode, blocks: Blocks) -> list[str]:
+def _crossed_dim(loads: Sequence[Load], sweep: Sweep) -> int | None:
+    """Return the dimension along which operands that are no vectors along the last are contiguous.
+
+    None if blocks do not help.
+    """
+    sizes = sweep.extents
+    for dim in range(len(sizes) - 1 if loads and sizes[-1] % 4 == 0 else 0):
+        if sizes[dim] % 4 == 0 and all(_has_vectors_along(dim, load, sweep) for load in loads):
+            return dim
+    return None
+
+
+def _has_vectors_along(dim: int, load: Load, sweep: Sweep) -> bool:
+    """Return whether a load reads whole vectors along `dim`, which is not the last dimension."""
+    steps = sweep.strides(load.access.strides)
+    others = (*steps[:dim], *steps[dim + 1 :], load.access.offset)
+    return steps[dim] == 1 and all(s % 4 == 0 for s in others)
+
+
+def _tiles(sweep: Sweep) -> tuple[int, ...]:
+    """Return the number of tiles of 8 by 4 blocks along each dimension."""
+    *outer, rows, columns = sweep.extents
+    return (*outer, -(-rows // (4 * ACROSS)), -(-columns // (4 * ALONG)))
+
+
+def _blocks(writer: Writer, code: BodyCode, sweep: Sweep) -> list[str]:
     """Compute four rows of four neighbours, after loading the transposed operands."""
-    lines, names = blocks.place(writer.params)
+    split, names = decode_coordinates(writer.params, _tiles(sweep), "tile", "c")
+    rows, columns = (writer.params.add(extent // 4) for extent in sweep.extents[-2:])
+    *outer, row, column = names
+    lines = [
+        f"let tile = item / {ACROSS * ALONG}u;",
+        *split,
+        f"let across = {row} * {ACROSS}u + item % {ACROSS}u;",
+        f"let along = {column} * {ALONG}u + item / {ACROSS}u % {ALONG}u;",
+        f"if (across >= {rows} || along >= {columns}) {{ continue; }}",
+    ]
     loaded: dict[Load, list[str]] = {}
     for n, load in enumerate(load for load, mode in code.modes.items() if mode == "g"):
-        statements, loaded[load] = blocks.load(names, load, code, f"t{n}")
+        statements, loaded[load] = _columns(outer, load, code, sweep, f"t{n}")
         lines += statements
-    row = _computed(writer, code, blocks.row_space(names), loaded)
-    return [*lines, "for (var i = 0u; i < 4u; i++) {", *(f"  {line}" for line in row), "}"]
+    space = Space([*outer, "(across * 4u + i)", "along"], sweep, 4)
+    computed = _computed(writer, code, space, loaded)
+    return [*lines, *braced("for (var i = 0u; i < 4u; i++)", computed)]
+
+
+def _columns(
+    outer: list[str], load: Load, code: BodyCode, sweep: Sweep, name: str
+) -> tuple[list[str], list[str]]:
+    """Return statements that load a block's columns, and the four elements of row `i`."""
+    number = code.binding(load)
+    by_columns = sweep.permuted(-1, -2)  # the dimension along which it is contiguous comes last
+    statements: list[str] = []
+    for column in range(4):
+        space = Space([*outer, f"(along * 4u + {column}u)", "across"], by_columns, 4)
+        index = address(code.params, space, load.access, 4)
+        statements.append(f"let {name}_{column} = b{number}[{index}];")
+    columns = (f"{name}_{column}" for column in range(4))
+    return statements, [code.bindings[number].lane(load.dtype, x, "i") for x in columns]
 
 
 def _computed(
     writer: Writer, code: BodyCode, space: Space, loaded: dict[Load, list[str]]
 ) -> list[str]:
     """Load the remaining arguments, compute, and store."""
-    arguments = code.arguments(space, space.width, "a", loaded=loaded)
+    arguments = code.arguments(space, "a", loaded=loaded)
     return writer.store_results(space, writer.kernel.outputs, "compute", arguments)
 
 
@@ -246,7 +286,7 @@ def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
         return False
 
     def mode(x: Output | Load) -> str:
-        return mode_of(x, sweep.strides, width)
+        return mode_of(x, sweep, width)
 
     if width > 4:
         loads = kernel.row.loads()

@@ -29,10 +29,6 @@ class Params:
     name: str = "params"
     rows: list[tuple[int, list[Const]]] = field(default_factory=list[tuple[int, list[Const]]])
 
-    def copied(self, name: str) -> Params:
-        """Return the same block, but its values are read from a copy in another variable."""
-        return Params(self.values, self.consts, name, self.rows)
-
     def add(self, value: int) -> str:
         """Append a value, in two's complement if negative; return the WGSL that reads it."""
         self.values.append(value % _WORD)

@@ -1,98 +1,105 @@
-"""Reductions: which dimension lanes lie along, and how rows are shared and sliced.
+"""Reductions: how rows are sliced, and the WGSL of one pass (`shaders/templates/reduce.wgsl`).
 
-Lanes lie along the dimension that is contiguous in memory, whether it is reduced ("rows") or kept
-("columns"). If there are too few rows to fill the device, rows are cut into slices, and a second
-kernel folds the partial results. Each invocation keeps several accumulators, so the error of a sum
-grows like that of pairwise summation.
+If there are too few rows to fill the device, rows are cut into slices, and a second kernel folds
+the partial results. Each invocation keeps several accumulators, so the error of a sum grows like
+that of pairwise summation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from py_tensor.base.dtypes import uint32
-from py_tensor.base.layout import Merged, merge_dims
+from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
-from py_tensor.codegen.emit import mode_of, padded_class, rank_class
-from py_tensor.codegen.map import accesses, mask_dims
+from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce_wgsl import ReduceWriter
-from py_tensor.codegen.walk import Dimensions, Padded, Walk
-from py_tensor.codegen.writer import Context, stage_of
-from py_tensor.schedule.body import Access, Body, Load
+from py_tensor.codegen.walk import (
+    Space,
+    Walk,
+    arrange,
+    decode_coordinates,
+    decode_padded,
+    lanes_of,
+    mode_of,
+)
+from py_tensor.codegen.writer import (
+    Arguments,
+    BodyCode,
+    Context,
+    Writer,
+    braced,
+    field_of,
+    returns,
+    stage_of,
+    text_for,
+)
+from py_tensor.schedule.body import (
+    Access,
+    Accumulated,
+    Addressed,
+    Body,
+    Const,
+    Instruction,
+    Load,
+    Mask,
+    copied,
+)
 from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy
 MAX_STEPS = 2**14  # per invocation, if slices allow; lavapipe stops loops after 65,535 iterations
-COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
-MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
+CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
+MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction
 
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
     stage = stage_of(kernel, ReduceStage)
-    longest = max(kernel.reduced, default=0)
-    if longest > MAX_REDUCED:
-        return _fold_sections(kernel, stage, kernel.reduced.index(longest), context)
-    leading = 0
-    while size_of(kernel.reduced[leading:]) > MAX_REDUCED:
-        leading += 1
-    if not leading:
-        return _fold(kernel, stage, context)
-    kept = kernel.kept + kernel.reduced[:leading]
-    first, slots = _partial(kernel, kept, kernel.reduced[leading:], 1, context)
-    words = [Load(slot, uint32, Access(row_major(kept), 0)) for slot in slots]
-    second = merge(kernel, kernel.reduced[:leading], words, context)
-    return [*_fold(first, stage, context), second]
+    if size_of(kernel.reduced) > MAX_REDUCED:
+        return _fold_sections(kernel, stage, context)
+    walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
+    if walk.slices == 1:
+        return [_dispatch(kernel, walk, stage.element, context)]
+    first, words = _fold_slices(kernel, walk, stage, context)
+    return [first, merge(kernel, (walk.slices,), words, context)]
 
 
-def _fold_sections(
-    kernel: Kernel, stage: ReduceStage, axis: int, context: Context
-) -> list[Dispatch]:
-    """Fold a reduced axis that is too long for one pass in sections, then fold their results."""
-    extent, dim = kernel.reduced[axis], len(kernel.kept) + axis
-    starts = range(0, extent, MAX_REDUCED)
-    whole, slots = _partial(kernel, kernel.kept, kernel.reduced, len(starts), context)
-    size = size_of(kernel.kept)
+def _fold_sections(kernel: Kernel, stage: ReduceStage, context: Context) -> list[Dispatch]:
+    """Fold rows that are too long for one pass in sections of their longest axis.
+
+    Each section stores its accumulators, one buffer for each of their words; then these are folded.
+    """
+    longest, size = max(kernel.reduced), size_of(kernel.kept)
+    axis = kernel.reduced.index(longest)
+    length = max(1, MAX_REDUCED * longest // size_of(kernel.reduced))
+    starts = range(0, longest, length)
+    nbytes = uint32.itemsize * size * len(starts)
+    slots = [context.temporary(nbytes) for _ in range(kernel.accumulated_words)]
     dispatches: list[Dispatch] = []
     for number, start in enumerate(starts):
         reduced = list(kernel.reduced)
-        reduced[axis] = min(MAX_REDUCED, extent - start)
-        section_stage = replace(stage, element=stage.element.moved(dim, start))
-        outputs = tuple(
-            replace(o, access=Access(o.access.strides, number * size)) for o in whole.outputs
-        )
-        section = replace(whole, reduced=tuple(reduced), stages=(section_stage,), outputs=outputs)
+        reduced[axis] = min(length, longest - start)
+        element = stage.element.moved(len(kernel.kept) + axis, start)
+        access = Access(row_major(kernel.kept), number * size)
+        outputs = [Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots)]
+        stages = (replace(stage, element=element),)
+        section = Kernel(kernel.kept, tuple(reduced), stages, Body(), tuple(outputs), kernel.label)
         dispatches += lower_reduce(section, context)
     access = Access((*row_major(kernel.kept), size), 0)
     words = [Load(slot, uint32, access) for slot in slots]
     return [*dispatches, merge(kernel, (len(starts),), words, context)]
 
 
-def _partial(
-    kernel: Kernel, kept: tuple[int, ...], reduced: tuple[int, ...], parts: int, context: Context
-) -> tuple[Kernel, list[int]]:
-    """Return a kernel that stores its accumulators over `kept`, and the slots of their buffers.
-
-    There is a buffer for each word of the accumulators, with room for `parts` such kernels.
-    """
-    access, size = Access(row_major(kept), 0), size_of(kept)
-    words = range(kernel.accumulated_words)
-    slots = [context.temporary(uint32.itemsize * size * parts) for _ in words]
-    outputs = tuple(Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots))
-    return Kernel(kept, reduced, kernel.stages, Body(), outputs, kernel.label), slots
-
-
-def _fold(kernel: Kernel, stage: ReduceStage, context: Context) -> list[Dispatch]:
-    """Return one pass over the space, or two if slicing the rows is worthwhile."""
-    walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
-    if walk.slices == 1:
-        return [_dispatch(kernel, walk, stage.element, context)]
-    first, words = _fold_slices(kernel, walk, stage, context)
-    return [first, merge(kernel, (walk.slices,), words, context)]
+def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
+    """Cut rows into slices where there are too few of them to fill the device."""
+    worthwhile = walk.steps // (walk.lanes * profile.min_slice)
+    wanted = min(-(-profile.wanted_groups // walk.groups), MAX_SLICES)
+    wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
+    slices = max(1, min(wanted, worthwhile))
+    return walk.cut(-(-walk.steps // slices))
 
 
 def _fold_slices(
@@ -148,10 +155,9 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     The dispatch, and a load of its results over the kept dimensions and the slices.
     """
     stage = stage_of(kernel, ReduceStage)
-    profile = context.profile
-    whole = arrange(kernel, [stage.element], profile)
+    whole = arrange(kernel, [stage.element], context.profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
-    lanes = _lanes(profile, whole.rows, steps, apart=whole.lanes_apart)
+    lanes = lanes_of(context.profile, whole.rows, steps, apart=whole.lanes_apart)
     first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
     (fold,) = stage.folds
     strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
@@ -171,7 +177,7 @@ def _dispatch(
 
     If rows are sliced, `partial` is the buffer for the results of the slices.
     """
-    writer = ReduceWriter(kernel, walk, element, context, partial, merges=merges)
+    writer = _Writer(kernel, walk, element, context, partial, merges=merges)
     folding = replace(kernel, stages=(ReduceStage(element, tuple(kernel.accumulators())),))
     stored = 0
     if partial is not None:  # the row body and the outputs are those of the next pass
@@ -189,147 +195,435 @@ def _dispatch(
     )
 
 
-def arrange(
-    kernel: Kernel,
-    bodies: Sequence[Body],
-    profile: AdapterProfile,
-    *,
-    vectors: bool = True,
-    in_order: bool = False,
-) -> Walk:
-    """Order and merge the dimensions, and choose width and lanes, for bodies over the whole space.
+# -- WGSL ---------------------------------------------------------------------------------------
 
-    The rows are not sliced. `in_order` keeps them in row-major order of the kept dimensions.
+# (number of an accumulator, lane) -> the WGSL of its result
+Results = Callable[[int, int], str]
+
+
+def _no_result(number: int, lane: int) -> str:
+    """Return no WGSL: bodies before the first fold have no accumulators."""
+    return ""
+
+
+class WalkWriter(Writer):
+    """A program whose invocations share rows as a walk says.
+
+    Attributes
+    ----------
+    split : list of str
+        Statements that find the coordinates of row `row`.
+    row : list of str
+        The names of these coordinates.
     """
-    rank = len(kernel.kept)
-    by_rows, kept_order, reduced_order = _orders(kernel, bodies)
-    if in_order:
-        kept_order = list(range(rank))
-    kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
-    dims = Dimensions(
-        rank=rank,
-        kept=Padded.to(kept, rank_class(max(1, rank))),
-        reduced=Padded.to(reduced, padded_class(len(reduced.extents), len(kernel.reduced))),
-        by_rows=by_rows,
-    )
-    longest = max(body.cost for body in bodies)
-    vectors = vectors and longest <= COSTLY and not kernel.has_wide
-    vectors = vectors and profile.takes_vectors(sum(body.cost for body in bodies))
-    width = _width(dims, bodies, kernel.accumulators()) if vectors else 1
-    if width == 1:
-        dims = replace(dims, by_rows=True)
-        # With kept dimensions there are two kinds of programs with vectors, and only one with
-        # elements, whether or not the reduced dimensions merge.
-        if rank:
-            count = rank_class(max(1, len(kernel.reduced)))
-            dims = replace(dims, reduced=Padded.to(reduced, count))
-    steps = size_of(dims.reduced.extents) // (width if by_rows else 1)
-    rows = size_of(dims.kept.extents) // (1 if by_rows else width)
-    return Walk(
-        dims=dims,
-        workgroup=profile.reduce_workgroup,
-        unroll=profile.unrolls(longest),
-        levels=profile.levels,
-        width=width,
-        steps=steps,
-        rows=rows,
-        lanes=_lanes(profile, rows, steps, apart=not by_rows),
-        lanes_apart=not by_rows,
-        slices=1,
-        slice_steps=max(1, steps),
-    )
+
+    def __init__(self, kernel: Kernel, walk: Walk, context: Context, *values: int) -> None:
+        super().__init__(kernel, context, *values)
+        self.walk = walk
+        self.constants["WORKGROUP"] = walk.workgroup
+        extents = walk.dims.kept.extents
+        extents = (*extents[:-1], extents[-1] // walk.columns)
+        self.split, self.row = decode_padded(self.params, extents, "row", "k")
+
+    def point(self) -> tuple[list[str], Space]:
+        """Return statements that find the coordinates of point `j` of a row, and the space."""
+        dims, width = self.walk.dims, self.walk.width
+        last = dims.reduced.extents[-1] // (width if dims.by_rows else 1)
+        split = decode_padded if width == 1 else decode_coordinates
+        inner, names = split(self.params, (*dims.reduced.extents[:-1], last), "j", "j")
+        names, first = (self.row + names, 0) if dims.by_rows else (names + self.row, len(names))
+        outer = frozenset(range(first, first + len(self.row)))
+        return inner, Space(names, dims, width, outer)
+
+    def finish(self, accumulated: Results, texts: Sequence[str] | None = None) -> list[str]:
+        """Return statements that compute and store the outputs of a row.
+
+        `texts`, if given, is the WGSL of the stored values, in terms of the values of the row body.
+        """
+        walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
+        kept, columns = walk.dims.kept, walk.columns
+        code = BodyCode(self, row, kept, columns)
+        kind, declaration = returns([o.dtype for o in outputs], "Finish")
+        function = code.function("finish", [o.value for o in outputs], kind, texts)
+        self.code += [declaration, function]
+        space = Space(self.row, kept, columns)
+        arguments = code.arguments(space, "e", accumulated)
+        return self.store_results(space, outputs, "finish", arguments)
 
 
-def dimensions(
-    kernel: Kernel, body: Body, profile: AdapterProfile, *, in_order: bool = False
-) -> Dimensions:
-    """Return the dimensions over which a body is computed one element at a time."""
-    whole = replace(kernel, stages=(ReduceStage(body, ()),))
-    return arrange(whole, [body], profile, vectors=False, in_order=in_order).dims
+@dataclass(slots=True)
+class _Split:
+    """A body in two parts.
 
-
-def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
-    """Return the number of invocations that share a row of `steps` steps."""
-    most = profile.lanes(steps)
-    if not apart:
-        return min(most, _power(steps))
-    # Neighbours in memory belong to different rows, which come first in a workgroup.
-    workgroup = profile.reduce_workgroup
-    wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
-    return min(most, wide, _power(-(-steps // MIN_COLUMN_STEPS)))
-
-
-def _power(n: int) -> int:
-    """Return the smallest power of two >= n."""
-    return 1 << max(0, n - 1).bit_length()
-
-
-def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
-    """Return whether neighbours in memory belong to the same row."""
-    return _orders(kernel, bodies)[0]
-
-
-def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
-    """Return whether lanes lie along a reduced dimension, and the orders of both groups.
-
-    The read with the largest footprint decides; a gather counts as one element per point.
-    Dimensions are ordered by its strides.
+    Attributes
+    ----------
+    outer : Body
+        Runs once per row, over the kept dimensions.
+    results : list of int
+        The values of `outer` that `inner` uses: there, ``Accumulated(-1 - n)`` is result n.
+    inner : Body
+        Runs at every point.
+    values : dict
+        Root -> its number in `inner`.
     """
-    rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
-    kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
-    read = [(x.access.footprint(extents), x) for body in bodies for x in body.loads()]
-    read += [(size_of(extents), x) for body in bodies for x in body.addresses()]
-    if not read or size_of(kernel.reduced) == 1:
-        return True, kept_order, reduced_order
 
-    strides = max(read, key=lambda sized: sized[0])[1].access.strides
-    inner_kept = _least_step(strides[:rank], kernel.kept)
-    inner_reduced = _least_step(strides[rank:], kernel.reduced)
-    by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)
-    reduced_order.sort(key=lambda d: -abs(strides[rank + d]))
-    if not by_rows:
-        kept_order.sort(key=lambda d: -abs(strides[d]))
-    return by_rows, kept_order, reduced_order
+    outer: Body = field(default_factory=Body)
+    results: list[int] = field(default_factory=list[int])
+    inner: Body = field(default_factory=Body)
+    values: dict[int, int] = field(default_factory=dict[int, int])
 
 
-def _least_step(strides: Sequence[int], extents: Sequence[int]) -> int | None:
-    steps = [abs(s) for s, n in zip(strides, extents, strict=True) if n > 1 and s]
-    return min(steps, default=None)
+def _split(body: Body, roots: set[int], rank: int, *, loads: bool) -> _Split:
+    """Move code that is constant along a row out of the loop over the row.
 
+    Not every browser's compiler does this. Without it, dividing a sum by the row length would be
+    repeated for every element. The first `rank` dimensions of the body are kept.
 
-def _merge(
-    kernel: Kernel, bodies: Sequence[Body], kept_order: list[int], reduced_order: list[int]
-) -> tuple[Merged, Merged]:
-    rank = len(kernel.kept)
-    inside = [strides for body in bodies for strides in accesses(body)]
-    inside += [o.access.strides for o in kernel.spread_outputs]
-    around = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
-    dims = frozenset(d for body in bodies for d in mask_dims(body))
-    kept_masks = mask_dims(kernel.row) | {d for d in dims if d < rank}
-    reduced_masks = frozenset(d - rank for d in dims if d >= rank)
-    return (
-        merge_dims(kernel.kept, [*(s[:rank] for s in inside), *around], kept_order, kept_masks),
-        merge_dims(kernel.reduced, [s[rank:] for s in inside], reduced_order, reduced_masks),
-    )
-
-
-def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Accumulator]) -> int:
-    """Return the number of neighbours that an invocation loads at once.
-
-    It is 4 only if every load is a vector or a single value for all. Mixing further modes would
-    double the number of programs that an expression needs.
+    `roots` are the values that are used outside the body. With ``loads=False`` no load is moved.
+    This is for rows of a single point: every load could be moved out of these, and they would need
+    a different program from longer rows.
     """
-    loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
-    inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
-    modes = {mode_of(x, dims.space_strides, 4) for x in loads}
-    components = sum(len(fold.op.components) for fold in folds)
-    return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and components <= 3 else 1
+    invariant: list[bool] = []
+    for i in body.instructions:
+        constant = all(invariant[a] for a in i.operands)
+        if isinstance(i, Addressed):
+            constant &= loads and not any(i.access.strides[rank:])
+        elif isinstance(i, Mask):
+            constant &= all(d < rank for d, _, _ in i.ranges)
+        invariant.append(constant)
+    split = _Split()
+    passed: dict[int, int] = {}  # invariant values that the inner part needs, in order
+
+    def value(n: int) -> int:
+        """Return the value of the inner part that is value n of the body."""
+        if n not in split.values:
+            i = body.instructions[n]
+            if invariant[n] and not isinstance(i, Const | Accumulated):
+                i = Accumulated(-1 - passed.setdefault(n, len(passed)), i.dtype)
+            split.values[n] = split.inner.add(i)
+        return split.values[n]
+
+    for n, i in enumerate(body.instructions):
+        if not invariant[n]:
+            split.values[n] = split.inner.add(i.renumbered({a: value(a) for a in i.operands}))
+    split.values = {n: value(n) for n in roots}
+
+    def over_rows(i: Instruction) -> int:
+        if isinstance(i, Addressed):
+            i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
+        return split.outer.add(i)
+
+    outer = copied(body, passed, over_rows)
+    split.results = [outer[n] for n in passed]
+    return split
 
 
-def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
-    """Cut rows into slices where there are too few of them to fill the device."""
-    worthwhile = walk.steps // (walk.lanes * profile.min_slice)
-    wanted = min(-(-profile.wanted_groups // walk.groups), MAX_SLICES)
-    wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
-    slices = max(1, min(wanted, worthwhile))
-    return walk.cut(-(-walk.steps // slices))
+class SplitBody:
+    """A body over the whole space; its row-invariant part is computed before the loop.
+
+    Parameters
+    ----------
+    roots : set of int
+        The values that are used.
+    mark : str
+        A suffix for every declared name, if a kernel has several stages.
+    accumulated : callable
+        The results of earlier stages.
+    """
+
+    def __init__(
+        self,
+        writer: WalkWriter,
+        body: Body,
+        roots: set[int],
+        mark: str = "",
+        accumulated: Results = _no_result,
+    ) -> None:
+        self.writer, self.walk, self.mark = writer, writer.walk, mark
+        self.accumulated = accumulated
+        dims = self.walk.dims
+        self.parts = _split(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
+        self.inner = BodyCode(writer, self.parts.inner, dims, self.walk.width)
+        self.outer = BodyCode(writer, self.parts.outer, dims.kept, self.walk.columns)
+
+    def value(self, number: int) -> str:
+        return f"v{self.parts.values[number]}"
+
+    def define(self, name: str, results: list[str], kind: str) -> None:
+        """Add the function for each point, and the one for each row."""
+        code, results_of_row = self.writer.code, self.parts.results
+        code.append(self.inner.function(name, list(self.parts.values.values()), kind, results))
+        if results_of_row:
+            dtypes = [self.parts.outer.dtype(n) for n in results_of_row]
+            kind, declaration = returns(dtypes, f"Ahead{self.mark}")
+            function = self.outer.function(f"ahead{self.mark}", results_of_row, kind)
+            code += [declaration, function]
+
+    def before(self) -> list[str]:
+        """Return statements that compute the row-invariant part before the loop."""
+        if not self.parts.results:
+            return []
+        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
+        arguments = self.outer.arguments(space, "h", self.accumulated)
+        return arguments.call(f"ahead{self.mark}", "ahead")
+
+    def arguments(self, space: Space) -> Arguments:
+        """Load the arguments of the function for each point."""
+
+        def accumulated(number: int, lane: int) -> str:
+            if number >= 0:
+                return self.accumulated(number, lane)
+            ahead = 0 if self.walk.dims.by_rows else lane
+            return f"ahead{ahead}{field_of(self.parts.results, -1 - number)}"
+
+        return self.inner.arguments(space, "a", accumulated)
+
+
+class StageWriter(SplitBody):
+    """The WGSL of one stage: its accumulator, its loop, and the folding of the lanes.
+
+    Parameters
+    ----------
+    folds : tuple of Accumulator
+        The folds of the stage.
+    element : Body
+        The body that it folds.
+    merges : bool
+        The stage folds results of slices: the instructions of `element` load the words of
+        accumulators.
+    """
+
+    def __init__(
+        self,
+        writer: WalkWriter,
+        folds: tuple[Accumulator, ...],
+        element: Body,
+        *,
+        merges: bool = False,
+        mark: str = "",
+        accumulated: Results = _no_result,
+    ) -> None:
+        self.folds = folds
+        self.merges = merges
+        self.chain = MERGED_CHAIN if merges else CHAIN
+        roots = {v for f in folds for v in (f.value, f.index) if v is not None}
+        roots = set(range(len(element.instructions))) if merges else roots
+        super().__init__(writer, element, roots, mark, accumulated)
+
+    def acc(self, lane: int) -> str:
+        return f"acc{self.mark}{lane}"
+
+    def start(self) -> list[str]:
+        return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.walk.width)]
+
+    def declare(self) -> None:
+        """Add the accumulator's struct, its functions, and workgroup memory to fold the lanes."""
+        fields: list[str] = []
+        starts: list[str] = []
+        joined: list[str] = []
+        made: list[str] = []
+        word = 0
+        for fold in self.folds:
+            first, dtypes = len(fields), fold.components
+            names = {"t": str(fold.dtype.wgsl)}
+            for n in range(len(dtypes)):
+                names |= {f"a{n}": f"x.p{first + n}", f"b{n}": f"y.p{first + n}"}
+            joined += [x.format(**names) for x in text_for(fold.op.combine, fold.dtype)]
+            starts += map(self.writer.params.value, fold.op.identity(fold.dtype), dtypes)
+            for text, dtype in zip(text_for(fold.op.element, fold.dtype), dtypes, strict=True):
+                fields.append(f"p{len(fields)}: {dtype.wgsl}")
+                made.append(self._made(text, fold, word, dtype))
+                word += dtype.words
+        m, acc = self.mark, f"Acc{self.mark}"
+        self.writer.code += [
+            f"struct {acc} {{ {', '.join(fields)} }}",
+            f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
+            f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
+        ]
+        self.define(f"element{m}", made, acc)
+        size = self.walk.workgroup * self.walk.columns
+        self.writer.code.append(f"var<workgroup> shared_accs{m}: array<{acc}, {size}>;")
+
+    def _made(self, text: str, fold: Accumulator, word: int, dtype: DType) -> str:
+        """Return WGSL of one part of a single point's accumulator, inside the element function."""
+        if self.merges:
+            words = range(word, word + dtype.words)
+            return from_words(dtype, *map(self.value, words))
+        index = "" if fold.index is None else self.value(fold.index)
+        return text.format(x=self.value(fold.value), i=index, t=fold.dtype.wgsl)
+
+    def fold(self) -> list[str]:
+        """Return the row's coordinates, then the loop over an invocation's part of the row.
+
+        It folds the points first + lane, first + lane + lanes, ... before last.
+
+        A fold that rounds has levels: `chain` points make a part, `chain` parts make a part of the
+        next level, and so on. As in pairwise summation (Higham, The accuracy of floating point
+        summation, 1993), the error grows with the length of a chain, not with the number of points.
+        """
+        inner, space = self.writer.point()
+        before = self.before()
+        step = [*inner, *self.arguments(space).call(f"element{self.mark}", "value")]
+        levels = self.walk.levels + self.merges if any(fold.rounds for fold in self.folds) else 0
+        loop = self._level(step, levels, "last", f"acc{self.mark}")
+        return [*self.writer.split, *before, *space.hoisted, "var at = first + lane;", *loop]
+
+    def _combined(self, into: str, values: str) -> list[str]:
+        """Return statements that fold values into accumulators, for each lane of a vector."""
+        combine = f"combine{self.mark}"
+        return [f"{into}{n} = {combine}({into}{n}, {values}{n});" for n in range(self.walk.width)]
+
+    def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
+        """Fold points up to `end` into `into`, through parts of the level below."""
+        if not level:
+            return self._chain([*step, *self._combined(into, "value")], end)
+        total, stop = f"part{level}_", f"stop{level}"
+        inner = [f"let {stop} = min({end}, at + {self.chain**level}u * lanes);"]
+        inner += [f"var {total}{n} = identity{self.mark}();" for n in range(self.walk.width)]
+        inner += self._level(step, level - 1, stop, total)
+        return braced(f"while (at < {end})", [*inner, *self._combined(into, total)])
+
+    def _chain(self, step: list[str], end: str) -> list[str]:
+        """Fold points one after the other, several of them in flight."""
+        unroll, lines = self.walk.unroll, list[str]()
+        if unroll > 1:
+            head = f"for (; at + {unroll - 1}u * lanes < {end}; at += {unroll}u * lanes)"
+            starts = [f"let j = at + {n}u * lanes;" for n in range(unroll)]
+            lines += braced(head, [x for start in starts for x in braced("", [start, *step])])
+        return [*lines, *braced(f"for (; at < {end}; at += lanes)", ["let j = at;", *step])]
+
+    def share(self) -> list[str]:
+        """Fold an invocation's accumulators, then those of the lanes of each row."""
+        walk, m = self.walk, self.mark
+        lines: list[str] = []
+        if walk.dims.by_rows and walk.width == 4:
+            first, second = (f"combine{m}({self.acc(n)}, {self.acc(n + 1)})" for n in (0, 2))
+            lines.append(f"{self.acc(0)} = combine{m}({first}, {second});")
+        cells = ["invocation"]
+        cells += [f"invocation + {n * walk.workgroup}u" for n in range(1, walk.columns)]
+        lines += [f"shared_accs{m}[{cell}] = {self.acc(n)};" for n, cell in enumerate(cells)]
+        folds: list[str] = []
+        for n, cell in enumerate(cells):
+            other = f"shared_accs{m}[{cell} + half * apart]"
+            folds.append(f"{self.acc(n)} = combine{m}({self.acc(n)}, {other});")
+            folds.append(f"shared_accs{m}[{cell}] = {self.acc(n)};")
+        halves = ["workgroupBarrier();", *braced("if (lane < half)", folds)]
+        return [*lines, *braced("for (var half = lanes / 2u; half > 0u; half /= 2u)", halves)]
+
+    def result(self, number: int, lane: int) -> str:
+        """Return the result of a fold of this stage, from its accumulator's parts."""
+        op = self.folds[number].op
+        first = sum(len(earlier.op.components) for earlier in self.folds[:number])
+        parts = range(len(op.components))
+        return op.result.format(**{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in parts})
+
+
+class _Writer(WalkWriter):
+    """A pass over whole rows or over slices; one program serves both.
+
+    The first output is bound as u32 words. If rows are sliced, another buffer takes its place for
+    the results of slices, ordered by part, then slice, then row. If the first output has elements
+    of two words, slices use a separate program without outputs.
+
+    Parameters
+    ----------
+    element : Body
+        The body that is folded: that of the kernel's stage, or loads of partial results.
+    partial : int, optional
+        The buffer for the results of slices.
+    merges : bool
+        Whether partial results are folded.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        walk: Walk,
+        element: Body,
+        context: Context,
+        partial: int | None,
+        *,
+        merges: bool,
+    ) -> None:
+        self.word_dtypes = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
+        outputs = tuple(
+            replace(o, dtype=uint32) if o.slot in self.word_dtypes else o for o in kernel.outputs
+        )
+        sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
+        super().__init__(replace(kernel, outputs=outputs), walk, context, *sizes, *walk.placing)
+        self.partial = partial
+        self.merges = merges
+        self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
+        kept = walk.dims.kept
+        bodies = (element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
+        # Packed outputs are no vectors: the words of a slice may be stored there.
+        vectors = [not o.dtype.is_packed and mode_of(o, kept, walk.columns) == "v" for o in outputs]
+        self.bind_bodies(bodies, list(zip(outputs, vectors, strict=True)))
+        self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
+        if not outputs and partial is not None:
+            self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
+        self.stage = StageWriter(self, tuple(kernel.accumulators()), element, merges=merges)
+
+    def regions(self) -> dict[str, list[str]]:
+        """Return the regions of the template; complete the bindings, the parameters and the code.
+
+        Call it once.
+        """
+        outputs, stage = self.kernel.outputs, self.stage
+        stage.declare()
+        fold = stage.fold()
+        ended = [*self.split, *self._finish()] if outputs else self._store_partial()
+        if outputs and not self.merges and not outputs[0].dtype.is_wide:
+            *partial, close = braced("if (slices > 1u)", self._store_partial())
+            ended = [*partial, *braced(f"{close} else", ended)]
+        if self.partial is not None:
+            self.bindings[self.target] = replace(self.bindings[self.target], slot=self.partial)
+        return {"start": stage.start(), "fold": fold, "share": stage.share(), "finish": ended}
+
+    def _store_partial(self) -> list[str]:
+        """Return statements that store the result of a slice of a row."""
+        binding, columns = self.bindings[self.target], self.walk.columns
+        scale = 4 if binding.vector else 1
+        size = size_of(self.kernel.kept)
+        times = columns // scale
+        row = f"row * {times}u" if times > 1 else "row"
+        lines = [f"let at = slice * {self.params.add(size // scale)} + {row};"]
+        step = self.params.add(self.walk.slices * size // scale) if len(self.dtypes) > 1 else ""
+        before = 0  # words of a point in the parts before this one
+        for number, dtype in enumerate(self.dtypes):
+            index = "at" if dtype.words == 1 else f"{dtype.words}u * at"
+            index = f"{index} + {before}u * {step}" if before else index
+            before += dtype.words
+            of_lanes = [as_words(dtype, f"acc{lane}.p{number}") for lane in range(columns)]
+            words = [word for lane in of_lanes for word in lane]
+            if binding.vector:
+                lines.append(f"b{self.target}[{index}] = vec4<u32>({', '.join(words)});")
+                continue
+            for n, text in enumerate(words):
+                target = f"b{self.target}[{index}{f' + {n}u' if n else ''}]"
+                put = f"atomicStore(&{target}, {text})" if binding.atomic else f"{target} = {text}"
+                lines.append(f"{put};")
+        return lines
+
+    def _finish(self) -> list[str]:
+        """Return statements for lane 0 after folding a whole row."""
+        walk, outputs = self.walk, self.kernel.outputs
+        if self.kernel.row.instructions:
+            texts = [f"v{output.value}" for output in outputs]
+            for n, output in enumerate(outputs):
+                if output.slot in self.word_dtypes:
+                    (texts[n],) = as_words(self.word_dtypes[output.slot], texts[n])
+            return self.finish(self.stage.result, texts)
+
+        accumulator_words = [
+            (part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)
+        ]
+
+        def part(number: int, lane: int) -> str:
+            if not outputs[number].dtype.is_word:
+                return f"acc{lane}.p{number}"
+            accumulator, word = accumulator_words[number]
+            return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
+
+        space = Space(self.row, walk.dims.kept, walk.columns)
+        return self.store(space, outputs, walk.columns, part)  # stores the accumulator itself

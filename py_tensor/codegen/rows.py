@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import mode_of
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import arrange, is_by_rows
-from py_tensor.codegen.reduce_wgsl import SplitBody, StageWriter, finish, kept_space, reduced_space
-from py_tensor.codegen.walk import Walk
-from py_tensor.codegen.writer import Context, Writer, indent, returns
+from py_tensor.codegen.reduce import SplitBody, StageWriter, WalkWriter
+from py_tensor.codegen.walk import Walk, arrange, is_by_rows, mode_of
+from py_tensor.codegen.writer import Context, braced, returns
 from py_tensor.schedule.kernel import Kernel, ReduceStage
 from py_tensor.schedule.row_fusion import Fits
 
@@ -35,73 +33,54 @@ def lower_rows(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [writer.dispatch("rows", walk.variant, walk.groups, work=work, regions=writer.regions())]
 
 
-class _Writer(Writer):
+class _Writer(WalkWriter):
     """The regions of the template."""
 
     def __init__(self, kernel: Kernel, walk: Walk, context: Context) -> None:
-        super().__init__(kernel, context, walk.rows, walk.steps, *walk.placing)
-        self.walk = walk
-        self.constants["WORKGROUP"] = walk.workgroup
-        dims = walk.dims
-        bodies = [(body, dims.space_strides, walk.width) for body in kernel.bodies()]
+        super().__init__(kernel, walk, context, walk.rows, walk.steps, *walk.placing)
+        dims, spread = walk.dims, kernel.spread_outputs
+        bodies = [(body, dims, walk.width) for body in kernel.bodies()]
         outputs = [(output, False) for output in kernel.outputs]
-        modes = [mode_of(x, dims.space_strides, walk.width) for x in kernel.spread_outputs]
-        outputs += [(x, m == "v") for x, m in zip(kernel.spread_outputs, modes, strict=True)]
-        self.bind_bodies([*bodies, (kernel.row, dims.kept_strides, 1)], outputs)
-        self.stages: list[StageWriter] = []
-        for number, stage in enumerate(kernel.stages):
-            assert isinstance(stage, ReduceStage)
-            element, mark = stage.element, str(number)
-            self.stages.append(
-                StageWriter(self, walk, stage.folds, element, mark=mark, accumulated=_total)
-            )
+        outputs += [(x, mode_of(x, dims, walk.width) == "v") for x in spread]
+        self.bind_bodies([*bodies, (kernel.row, dims.kept, 1)], outputs)
 
-    def regions(self) -> dict[str, str]:
+    def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template; complete the parameters and the code."""
-        for stage in self.stages:
-            self.code += [*stage.accumulator(), stage.shared()]
-        split, names = kept_space(self.params, self.walk)
         stages: list[str] = []
         first = 0
-        for stage in self.stages:
-            stages += self._stage(stage, split, names, first)
+        for number, stage in enumerate(self.kernel.stages):
+            assert isinstance(stage, ReduceStage)
+            stages += self._stage(stage, str(number), first)
             first += len(stage.folds)
-        spread = self._spread(names)
+        spread = self._spread()
         if self.kernel.outputs:
-            stores = finish(self, self.walk, names, _total)
-            spread += ["if (lane == 0u) {", *(f"  {line}" for line in stores), "}"]
-        return {"stages": indent(stages, 1), "spread": indent([*split, *spread], 2)}
+            spread += braced("if (lane == 0u)", self.finish(_total))
+        return {"stages": stages, "spread": [*self.split, *spread]}
 
-    def _stage(
-        self, stage: StageWriter, split: list[str], names: list[str], first: int
-    ) -> list[str]:
+    def _stage(self, stage: ReduceStage, mark: str, first: int) -> list[str]:
         """Fold the row, and make the results available to every lane as t0, t1, ..."""
-        fold = stage.fold(split, names)
-        lines = [*stage.start(), "if (row < rows) {", *(f"  {line}" for line in fold), "}"]
-        lines += stage.share()
-        lines.append("workgroupBarrier();")
-        lines.append(f"{stage.acc(0)} = shared_accs{stage.mark}[invocation - lane];")
-        for number in range(len(stage.folds)):
-            lines.append(f"let {_total(first + number, 0)} = {stage.result(number, 0)};")
-        return lines
+        writer = StageWriter(self, stage.folds, stage.element, mark=mark, accumulated=_total)
+        writer.declare()
+        lines = [*writer.start(), *braced("if (row < rows)", writer.fold()), *writer.share()]
+        lines += ["workgroupBarrier();", f"{writer.acc(0)} = shared_accs{mark}[invocation - lane];"]
+        results = (writer.result(n, 0) for n in range(len(stage.folds)))
+        return [*lines, *(f"let {_total(n, 0)} = {x};" for n, x in enumerate(results, first))]
 
-    def _spread(self, names: list[str]) -> list[str]:
+    def _spread(self) -> list[str]:
         """Return the loop that computes and stores the spread outputs of a row."""
         outputs = self.kernel.spread_outputs
         if not outputs:
             return []
         roots = {output.value for output in outputs}
-        body = SplitBody(self, self.walk, self.kernel.spread, roots, accumulated=_total)
-        inner, space = reduced_space(self.params, self.walk, names)
+        body = SplitBody(self, self.kernel.spread, roots, accumulated=_total)
         kind, declaration = returns([o.dtype for o in outputs], "Spread")
-        functions = body.functions("spread", [body.value(o.value) for o in outputs], kind)
-        self.code += [declaration, *functions]
-        before = body.before(names)
-        arguments = body.arguments(space, "a")
-        stores = self.store_results(space, outputs, "spread", arguments)
-        loop = ["for (var j = lane; j < last; j += lanes) {"]
-        loop += [f"  {line}" for line in (*inner, *stores)]
-        return [*before, *space.hoisted, *loop, "}"]
+        self.code.append(declaration)
+        body.define("spread", [body.value(o.value) for o in outputs], kind)
+        inner, space = self.point()
+        before = body.before()
+        stores = self.store_results(space, outputs, "spread", body.arguments(space))
+        loop = braced("for (var j = lane; j < last; j += lanes)", [*inner, *stores])
+        return [*before, *space.hoisted, *loop]
 
 
 def _total(number: int, lane: int) -> str:

@@ -10,17 +10,16 @@ Sums are computed in nested parts, as in a reduction, so that no chain of additi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import XYZW, Binding
-from py_tensor.codegen.emit import mode_of, text_for, wrapped
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import arrange, fold_slices
-from py_tensor.codegen.reduce_wgsl import CHAIN, SplitBody, kept_space, reduced_space
-from py_tensor.codegen.walk import Walk
-from py_tensor.codegen.writer import Context, Writer, indent, stage_of
+from py_tensor.codegen.reduce import CHAIN, SplitBody, WalkWriter, fold_slices
+from py_tensor.codegen.walk import Walk, arrange, mode_of
+from py_tensor.codegen.writer import Context, braced, stage_of, text_for, wrapped
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage, Scanned
 
@@ -71,13 +70,13 @@ def _dispatch(
     return writer.dispatch(
         writer.template,
         f"{walk.variant}, {writer.order}",
-        writer.groups,
+        writer.groups(),
         work=size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
         regions=writer.regions(),
     )
 
 
-class _Writer(Writer):
+class _Writer(WalkWriter):
     """The common part of both forms: bindings, parameters, functions, loads and stores.
 
     Attributes
@@ -93,58 +92,59 @@ class _Writer(Writer):
         self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: int, context: Context
     ) -> None:
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(kernel, context, *sizes)
-        self.walk = walk
-        self.output: Output = kernel.spread_outputs[0]
+        super().__init__(kernel, walk, context, *sizes, *self.lane_sizes(walk))
         self.fold = scanned.fold
         self.kind = str(self.fold.dtype.wgsl)
-        self.constants["WORKGROUP"] = walk.workgroup
-        strides = walk.dims.space_strides
-        vector = mode_of(self.output, strides, walk.width) == "v"
-        self.bind_bodies([(scanned.element, strides, walk.width)], [(self.output, vector)])
-        self.carry = Binding(carry, self.fold.dtype, walk.columns == 4, writable=False)
-        self.bindings.append(self.carry)
-        self.element_body = SplitBody(self, walk, scanned.element, {self.fold.value})
-        self.load: list[str] = []
-        self.save: list[str] = []
+        (output,), dims = kernel.spread_outputs, walk.dims
+        vector = mode_of(output, dims, walk.width) == "v"
+        self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
+        self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
+        self.start = self._start(scanned.element)
 
-    def regions(self) -> dict[str, str]:
-        """Return the regions of the template; complete the parameters and the code."""
-        raise NotImplementedError
+    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
+        """Return further parameters at the start."""
+        return ()
 
-    @property
     def groups(self) -> int:
         return self.walk.groups
 
-    def start(self) -> list[str]:
+    def regions(self) -> dict[str, list[str]]:
+        """Return the regions of the template."""
+        raise NotImplementedError
+
+    def _start(self, element: Body) -> list[str]:
         """Return statements that find the row and its start values acc0, acc1, ...
 
         Also write the functions that fold and that compute an element, and `load` and `save`.
         """
-        columns, kind, body = self.walk.columns, self.kind, self.element_body
-        split, names = kept_space(self.params, self.walk)
-        (identity,) = self.fold.op.identity(self.fold.dtype)
-        none = self.params.value(identity, self.fold.dtype)
-        lines = [*split, f"let none = {none};"]
-        lines += [f"var acc{n} = none;" for n in range(columns)]
+        columns, width, dtype = self.walk.columns, self.walk.width, self.fold.dtype
+        body = SplitBody(self, element, {self.fold.value})
+        (identity,) = self.fold.op.identity(dtype)
+        lines = [*self.split, f"let none = {self.params.value(identity, dtype)};"]
+        lines += self.lanes("var acc# = none;", columns)
         size = self.params.add(size_of(self.kernel.kept) // columns)
-        carry = f"b{len(self.bindings) - 1}"
-        lines += ["if (slice > 0u) {", f"  let carried = {carry}[(slice - 1u) * {size} + row];"]
-        fields = [f"carried.{c}" for c in XYZW] if self.carry.vector else ["carried"]
-        lines += [*(f"  acc{n} = {x};" for n, x in enumerate(fields)), "}"]
-        inner, space = reduced_space(self.params, self.walk, names)
-        lines += body.before(names)
-        self.load = [*inner, *body.arguments(space, "a").call("element", "value")]
+        carried = f"let carried = b{len(self.bindings) - 1}[(slice - 1u) * {size} + row];"
+        fields = [f".{c}" for c in XYZW] if self.bindings[-1].vector else [""]
+        starts = [f"acc{n} = carried{field};" for n, field in enumerate(fields)]
+        lines += braced("if (slice > 0u)", [carried, *starts])
+        inner, space = self.point()
+        lines += body.before()
+        self.load = [*inner, *body.arguments(space).call("element", "value")]
 
         def result(number: int, lane: int) -> str:
-            return wrapped(self.fold.dtype, f"result{lane}")
+            return wrapped(dtype, f"result{lane}")
 
-        self.save = [*inner, *self.store(space, [self.output], self.walk.width, result)]
-        texts = text_for(self.fold.op.combine, self.fold.dtype)
-        combine = texts[0].format(a0="x", b0="y", t=kind)
-        self.code.append(f"fn combine(x: {kind}, y: {kind}) -> {kind} {{ return {combine}; }}")
-        self.code += body.functions("element", [body.value(self.fold.value)], kind)
+        self.save = [*inner, *self.store(space, self.kernel.spread_outputs, width, result)]
+        (text,) = text_for(self.fold.op.combine, dtype)
+        head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
+        self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
+        body.define("element", [body.value(self.fold.value)], self.kind)
         return [*lines, *space.hoisted]
+
+    @staticmethod
+    def lanes(statement: str, count: int) -> list[str]:
+        """Return a statement for each of `count` lanes, whose number stands at each #."""
+        return [statement.replace("#", str(n)) for n in range(count)]
 
 
 class _Serial(_Writer):
@@ -153,53 +153,44 @@ class _Serial(_Writer):
     template = "scan_serial"
     order = "one by one"
 
-    @property
     def groups(self) -> int:
         return -(-self.walk.rows * self.walk.slices // self.walk.workgroup)
 
-    def regions(self) -> dict[str, str]:
-        start = self.start()
-        return {"start": indent(start, 1), "scan": indent(self._levels(), 1)}
-
-    def _levels(self) -> list[str]:
+    def regions(self) -> dict[str, list[str]]:
         """Scan parts of `CHAIN` points; `CHAIN` parts make a larger part."""
-        columns = range(self.walk.columns)
-        chain = self._chain()
+        columns = self.walk.columns
         inner = [
             f"let stop = min(end, at + {CHAIN}u);",
-            *(f"let sofar{n} = combine(acc{n}, large{n});" for n in columns),
-            *(f"var part{n} = none;" for n in columns),
-            *chain,
-            *(f"large{n} = combine(large{n}, part{n});" for n in columns),
+            *self.lanes("let sofar# = combine(acc#, large#);", columns),
+            *self.lanes("var part# = none;", columns),
+            *self._chain(),
+            *self.lanes("large# = combine(large#, part#);", columns),
         ]
         outer = [
             f"let end = min(last, at + {CHAIN * CHAIN}u);",
-            *(f"var large{n} = none;" for n in columns),
-            "while (at < end) {",
-            *(f"  {line}" for line in inner),
-            "}",
-            *(f"acc{n} = combine(acc{n}, large{n});" for n in columns),
+            *self.lanes("var large# = none;", columns),
+            *braced("while (at < end)", inner),
+            *self.lanes("acc# = combine(acc#, large#);", columns),
         ]
-        return ["while (at < last) {", *(f"  {line}" for line in outer), "}"]
+        return {"start": self.start, "scan": braced("while (at < last)", outer)}
 
     def _chain(self) -> list[str]:
         """Scan the points up to `stop`, loading several before they are used."""
-        walk, lines, unroll = self.walk, list[str](), self.walk.unroll
+        width, unroll, lines = self.walk.width, self.walk.unroll, list[str]()
         if unroll > 1:
-            lines.append(f"for (; at + {unroll - 1}u < stop; at += {unroll}u) {{")
             for u in range(unroll):
-                lines += [f"  var e{u}_{n} = none;" for n in range(walk.width)]
-                kept = [f"e{u}_{n} = value{n};" for n in range(walk.width)]
+                lines += self.lanes(f"var e{u}_# = none;", width)
+                kept = self.lanes(f"e{u}_# = value#;", width)
                 lines += self._at(f"at + {u}u", [*self.load, *kept])
             for u in range(unroll):
-                kept = [f"let value{n} = e{u}_{n};" for n in range(walk.width)]
+                kept = self.lanes(f"let value# = e{u}_#;", width)
                 lines += self._at(f"at + {u}u", [*kept, *self._folded(), *self.save])
-            lines.append("}")
-        lines += ["for (; at < stop; at++) {"]
-        return [*lines, *self._at("at", [*self.load, *self._folded(), *self.save]), "}"]
+            lines = braced(f"for (; at + {unroll - 1}u < stop; at += {unroll}u)", lines)
+        each = self._at("at", [*self.load, *self._folded(), *self.save])
+        return [*lines, *braced("for (; at < stop; at++)", each)]
 
-    def _at(self, j: str, lines: list[str]) -> list[str]:
-        return ["  {", f"    let j = {j};", *(f"    {line}" for line in lines), "  }"]
+    def _at(self, j: str, lines: Iterable[str]) -> list[str]:
+        return braced("", [f"let j = {j};", *lines])
 
     def _folded(self) -> list[str]:
         """Fold in the values; neighbours belong to the same row or to different rows."""
@@ -217,48 +208,36 @@ class _Tiles(_Writer):
     template = "scan_tiles"
     order = "in tiles"
 
-    def regions(self) -> dict[str, str]:
-        self.params.extend(self.walk.lanes, self.walk.lanes.bit_length() - 1)
-        start = self.start()
+    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
+        return walk.lanes, walk.lanes.bit_length() - 1
+
+    def regions(self) -> dict[str, list[str]]:
         fields = ", ".join(f"{c}: {self.kind}" for c in XYZW)
         is_vector = not self.fold.dtype.is_wide
         four = f"alias Four = vec4<{self.kind}>;" if is_vector else f"struct Four {{ {fields} }}"
         self.code.append(four)
-        return {
-            "start": indent(start, 1),
-            "load": indent(self._load(), 2),
-            "store": indent(self._store(), 2),
-        }
+        return {"start": self.start, "load": self._load(), "store": self._store()}
 
-    def _at(self, k: int, lines: list[str]) -> list[str]:
+    def _at(self, k: int, lines: Iterable[str]) -> list[str]:
         """Return statements for the k-th load of a lane, if it lies in the slice."""
-        return [
-            "{",
-            f"  let j = tile + lane + {k}u * lanes;",
-            "  if (inside && j < last) {",
-            *(f"    {line}" for line in lines),
-            "  }",
-            "}",
-        ]
+        guarded = braced("if (inside && j < last)", lines)
+        return braced("", [f"let j = tile + lane + {k}u * lanes;", *guarded])
 
     def _load(self) -> list[str]:
         """Load neighbours and scan them; x1_2 belongs to the third element of the second load."""
-        lines: list[str] = []
+        lines, width = list[str](), self.walk.width
         for k in range(ROUNDS):
-            lines += [f"var x{k}_{n} = none;" for n in range(self.walk.width)]
-            kept = [f"x{k}_{n} = value{n};" for n in range(self.walk.width)]
-            lines += self._at(k, [*self.load, *kept])
+            lines += self.lanes(f"var x{k}_# = none;", width)
+            lines += self._at(k, [*self.load, *self.lanes(f"x{k}_# = value#;", width)])
         for k in range(ROUNDS):
-            for n in range(1, self.walk.width):
+            for n in range(1, width):
                 lines.append(f"x{k}_{n} = combine(x{k}_{n - 1}, x{k}_{n});")
-        last = [f"x{k}_{self.walk.width - 1}" for k in range(ROUNDS)]
+        last = [f"x{k}_{width - 1}" for k in range(ROUNDS)]
         return [*lines, f"var sums = Four({', '.join(last)});"]
 
     def _store(self) -> list[str]:
         lines: list[str] = []
         for k in range(ROUNDS):
-            combined = [
-                f"let result{n} = combine(prefix{k}, x{k}_{n});" for n in range(self.walk.width)
-            ]
-            lines += self._at(k, [*combined, *self.save])
+            results = self.lanes(f"let result# = combine(prefix{k}, x{k}_#);", self.walk.width)
+            lines += self._at(k, [*results, *self.save])
         return lines

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from py_tensor.base.dtypes import DType, in_words, int32, uint32
+from py_tensor.base.dtypes import in_words, int32, uint32
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.emit import Space, decode_coordinates
 from py_tensor.codegen.map import Sweep, copying, lower_map, mapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.sort import lower_sort, row_kernel
+from py_tensor.codegen.walk import Space, decode_coordinates
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import NOWHERE, Access, Body, Convert, Load, copied
 from py_tensor.schedule.kernel import Kernel, Output, Scattered, Sorted
@@ -47,11 +47,20 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
     stage = stage_of(kernel, Scattered)
     if stage.dtype.is_packed and stage.mode != "set":
         return _in_words(kernel, stage, context)
-    copies: list[Dispatch] = []
+    dispatches: list[Dispatch] = []
     if stage.into != stage.target:
         base = stage.into, stage.dtype, stage.target, stage.dtype
-        copies = [lower_map(copying(*base, stage.size, kernel.label), context)]
-    return [*copies, *_Passes(kernel, context).dispatches()]
+        dispatches = [lower_map(copying(*base, stage.size, kernel.label), context)]
+    dtype, ordered = stage.dtype, stage.mode == "add" and not stage.unique
+    stage = replace(stage, mode="add") if stage.mode == "add_atomic" else stage
+    passes = _Passes(kernel, stage, context)
+    if stage.mode == "set":
+        return dispatches + passes.set()
+    if dtype.is_wide or (dtype.is_floating and ordered):
+        return dispatches + _combined_in_order(kernel, stage, context)
+    if dtype.is_floating:
+        return [*dispatches, passes.combine_floats()]
+    return [*dispatches, passes.combine_in_bins() if passes.fit_bins() else passes.combine()]
 
 
 def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
@@ -95,12 +104,6 @@ def scattering_over(
     return dispatches, replace(kernel, stages=(stored,)), {stage.target: stage.into}
 
 
-def _none(mode: str, dtype: DType) -> int:
-    """Return the identity of an operation that combines values."""
-    lowest = -(2**31) if dtype.is_signed else 0
-    return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
-
-
 class _Writer(Writer):
     """A program that computes some values of the body of a kernel that scatters."""
 
@@ -112,15 +115,16 @@ class _Writer(Writer):
             body = Body()
             self.bodies[value] = body, copied(self.stage.element, [value], body.add)[value]
         self.sweep = Sweep.over(kernel.kept, self.stage.element)
-        self.bind_bodies([(body, self.sweep.strides, 1) for body, _ in self.bodies.values()])
+        self.bind_bodies([(body, self.sweep, 1) for body, _ in self.bodies.values()])
         self.constants |= {"WORKGROUP": context.profile.workgroup, "NOWHERE": NOWHERE}
 
-    def computes(self, name: str, value: int, kind: str) -> None:
+    def computes(self, name: str, value: int, kind: str = "") -> None:
         """Add a function that computes a value of the body from the number of an item."""
         body, number = self.bodies[value]
+        kind = kind or str(body.dtype(number).wgsl)
         split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
-        space, dim = Space(names, self.sweep.strides, 1), self.sweep.position
-        statements, call = self.element(f"{name}_of", body, number, space, dim, kind)
+        space = Space(names, self.sweep, 1)
+        statements, call = self.element(f"{name}_of", body, number, space, kind)
         self.function(f"{name}_at(item: u32) -> {kind}", *split, *statements, f"return {call};")
 
     def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:
@@ -135,127 +139,88 @@ class _Writer(Writer):
         )
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """Values sorted by address, cut into chunks, with chunks cut into groups.
-
-    A run may continue into the next chunk. The head of a chunk is the combination of its leading
-    values that have one address. The buffer of heads has those of the chunks, then those of the
-    groups.
-
-    Attributes
-    ----------
-    combined : str
-        WGSL that combines two values, x and y.
-    places, order, heads : int
-        Slots of the addresses, of the sorted order of the values, and of the heads.
-    chunk, chunks : int
-        Values of a chunk, and the number of chunks.
-    """
-
-    combined: str
-    places: int
-    order: int
-    heads: int
-    chunk: int
-    chunks: int
-
-    @property
-    def groups(self) -> int:
-        return -(-self.chunks // GROUP)
-
-
+@dataclass(frozen=True, slots=True)
 class _Passes:
-    """The passes of a scatter over its values."""
+    """The passes of a scatter that combines values in any order."""
 
-    def __init__(self, kernel: Kernel, context: Context) -> None:
-        self.kernel, self.context = kernel, context
-        self.dispatched: list[Dispatch] = []
-        self.stage = stage_of(self.kernel, Scattered)
-        self.mode = "add" if self.stage.mode == "add_atomic" else self.stage.mode
-        self.size = size_of(self.kernel.kept)
+    kernel: Kernel
+    stage: Scattered
+    context: Context
 
-    def dispatches(self) -> list[Dispatch]:
-        stage, dtype = self.stage, self.stage.dtype
-        if self.mode == "set":
-            self._set()
-        elif dtype.is_wide or (dtype.is_floating and stage.mode == "add" and not stage.unique):
-            self._combine_in_order()
-        elif dtype.is_floating:
-            self._combine_floats()
-        elif self._fits_bins():
-            self._combine_in_bins()
-        else:
-            writer = self._writer()
-            target = writer.bind(stage.target, dtype, writable=True, atomic=True)
-            self._put(writer, self.mode, f"{_ATOMIC[self.mode]}(&{target}[at], value_at(item));")
-        return self.dispatched
-
-    def _writer(self, *, values: bool = True) -> _Writer:
+    def _writer(self, *sizes: int, values: bool = True) -> _Writer:
         """Return a program with an invocation for each value, or for each address alone."""
         stage = self.stage
         used = (stage.at, stage.value) if values else (stage.at,)
-        writer = _Writer(self.kernel, self.context, used, self.size)
+        writer = _Writer(self.kernel, self.context, used, size_of(self.kernel.kept), *sizes)
         writer.computes("place", stage.at, "u32")
         if values:
-            writer.computes("value", stage.value, str(stage.dtype.wgsl))
+            writer.computes("value", stage.value)
         return writer
 
-    def _put(self, writer: _Writer, variant: str, *statements: str) -> None:
-        """Add a pass that runs statements for every value whose address is in range."""
+    def _put(self, writer: _Writer, variant: str, *statements: str) -> Dispatch:
+        """Return a pass that runs statements for every value whose address is in range."""
         writer.function("put(at: u32, item: u32)", *statements)
-        self.dispatched.append(writer.scattering("scatter", variant, self.size))
+        return writer.scattering("scatter", variant, size_of(self.kernel.kept))
 
-    def _set(self) -> None:
+    def set(self) -> list[Dispatch]:
         """Write the last of the values for each element."""
         stage = self.stage
         if stage.unique:
             writer = self._writer()
             put = writer.put(stage.target, stage.dtype, "at", "value_at(item)")
-            self._put(writer, "one value each", put)
-            return
+            return [self._put(writer, "one value each", put)]
         last = self.context.temporary(stage.size * uint32.itemsize)
+        dispatches: list[Dispatch] = []
         firsts = {"clear": "atomicStore({}, 0u);", "claim": "atomicMax({}, item + 1u);"}
         for variant, put in firsts.items():
             writer = self._writer(values=False)
             name = writer.bind(last, uint32, writable=True, atomic=True)
-            self._put(writer, variant, put.format(f"&{name}[at]"))
+            dispatches.append(self._put(writer, variant, put.format(f"&{name}[at]")))
         writer = self._writer()
         name = writer.bind(last, uint32)
         put = writer.put(stage.target, stage.dtype, "at", "value_at(item)")
-        self._put(writer, "last value", f"if ({name}[at] == item + 1u) {{ {put} }}")
+        put = f"if ({name}[at] == item + 1u) {{ {put} }}"
+        return [*dispatches, self._put(writer, "last value", put)]
 
-    def _fits_bins(self) -> bool:
+    def combine(self) -> Dispatch:
+        """Combine integers by one atomic operation each."""
+        writer, stage = self._writer(), self.stage
+        target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
+        put = f"{_ATOMIC[stage.mode]}(&{target}[at], value_at(item));"
+        return self._put(writer, stage.mode, put)
+
+    def fit_bins(self) -> bool:
         size = self.stage.size
-        return size <= self.context.profile.max_bins and size * MIN_FOR_EACH <= self.size
+        most = min(self.context.profile.max_bins, size_of(self.kernel.kept) // MIN_FOR_EACH)
+        return size <= most
 
-    def _combine_in_bins(self) -> None:
-        """Combine values in any order, first within each workgroup and then across workgroups."""
-        stage, mode, profile = self.stage, self.mode, self.context.profile
-        chunk = profile.workgroup * -(-self.size // (profile.workgroup * profile.wanted_groups))
-        used = stage.at, stage.value
-        writer = _Writer(self.kernel, self.context, used, self.size, chunk, stage.size)
+    def combine_in_bins(self) -> Dispatch:
+        """Combine integers first within each workgroup and then across workgroups."""
+        stage, profile, size = self.stage, self.context.profile, size_of(self.kernel.kept)
+        each = -(-size // (profile.workgroup * profile.wanted_groups))
+        chunk = profile.workgroup * each
+        writer = self._writer(chunk, stage.size)
         writer.constants["BINS"] = profile.max_bins
         writer.code.append(f"alias Element = {stage.dtype.wgsl};")
         writer.code.append("var<workgroup> bins: array<atomic<Element>, BINS>;")
-        writer.computes("place", stage.at, "u32")
-        writer.computes("value", stage.value, str(stage.dtype.wgsl))
-        none = writer.params.value(_none(mode, stage.dtype), stage.dtype)
+        lowest = -(2**31) if stage.dtype.is_signed else 0
+        identity = {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[stage.mode]
+        none = writer.params.value(identity, stage.dtype)
         target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
         writer.function("none() -> Element", f"return {none};")
-        arguments = "at: u32, value: Element"
-        writer.function(f"combine({arguments})", f"{_ATOMIC[mode]}(&bins[at], value);")
-        writer.function(f"put({arguments})", f"{_ATOMIC[mode]}(&{target}[at], value);")
-        invocations = profile.workgroup * -(-self.size // chunk)
-        each = chunk // profile.workgroup
-        self.dispatched.append(writer.scattering("scatter_bins", mode, invocations, each))
+        for name, bins in {"combine": "bins", "put": target}.items():
+            combined = f"{_ATOMIC[stage.mode]}(&{bins}[at], value);"
+            writer.function(f"{name}(at: u32, value: Element)", combined)
+        invocations = profile.workgroup * -(-size // chunk)
+        return writer.scattering("scatter_bins", stage.mode, invocations, each)
 
-    def _combine_floats(self) -> None:
-        mode = "add_atomic" if self.mode == "add" else self.mode
+    def combine_floats(self) -> Dispatch:
+        """Combine floats by comparing and exchanging their bits."""
+        mode = "add_atomic" if self.stage.mode == "add" else self.stage.mode
         new, stays = _FLOAT[mode]
         writer = self._writer()
         target = writer.bind(self.stage.target, uint32, writable=True, atomic=True)
-        self._put(
+        return self._put(
             writer,
             mode,
             "let value = value_at(item);",
@@ -268,85 +233,99 @@ class _Passes:
             "}",
         )
 
-    def _combine_in_order(self) -> None:
-        """Sort the values by address, then combine those of each address in order."""
-        stage, size, context = self.stage, self.size, self.context
-        combined = "x + y"
-        if self.mode != "add" or stage.dtype.is_integer:
-            combined = _IN_ORDER[self.mode].format(t=stage.dtype.wgsl)
-        addresses = context.temporary(size * uint32.itemsize)
-        order = context.temporary(size * int32.itemsize)
-        self._store_places(addresses)
-        bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
-        element = Body.of([Load(addresses, uint32, Access((1,), 0))])
-        by_address = Sorted(element, 0, uint32, descending=False, indices=True, bits=bits)
-        sort = row_kernel(by_address, size, int32, order, self.kernel.label)
-        self.dispatched += lower_sort(sort, context)
-        chunk = 64 if size < LONG else 256
-        chunks = -(-size // chunk)
-        heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
-        runs = _Runs(combined, addresses, order, heads, chunk, chunks)
-        if chunks > 1:
-            self._combine_heads(runs)
-        if chunks > GROUP:
-            self._combine_heads_of_groups(runs)
-        self._combine_runs(runs)
 
-    def _store_places(self, addresses: int) -> None:
-        body = Body()
-        value = copied(self.stage.element, [self.stage.at], body.add)[self.stage.at]
-        access = Access(row_major(self.kernel.kept), 0)
-        output = Output(addresses, value, uint32, access, whole=False)
-        kernel = mapped(self.kernel.kept, body, self.kernel.label, output)
-        self.dispatched.append(lower_map(kernel, self.context))
+def _combined_in_order(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
+    """Sort the values by address, then combine those of each address in order."""
+    size = size_of(kernel.kept)
+    addresses = context.temporary(size * uint32.itemsize)
+    order = context.temporary(size * int32.itemsize)
+    body = Body()
+    value = copied(stage.element, [stage.at], body.add)[stage.at]
+    access = Access(row_major(kernel.kept), 0)
+    output = Output(addresses, value, uint32, access, whole=False)
+    dispatches = [lower_map(mapped(kernel.kept, body, kernel.label, output), context)]
+    bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
+    element = Body.of([Load(addresses, uint32, Access((1,), 0))])
+    by_address = Sorted(element, 0, uint32, descending=False, indices=True, bits=bits)
+    dispatches += lower_sort(row_kernel(by_address, size, int32, order, kernel.label), context)
+    chunk = 64 if size < LONG else 256
+    chunks = -(-size // chunk)
+    heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
+    runs = _Runs(kernel, stage, context, addresses, order, heads, chunk, chunks)
+    if chunks > 1:
+        dispatches.append(runs.combine_heads())
+    if chunks > GROUP:
+        dispatches.append(runs.combine_heads_of_groups())
+    return [*dispatches, runs.combine()]
 
-    def _combine_heads(self, runs: _Runs) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Values sorted by address, cut into chunks, with chunks cut into groups.
+
+    A run may continue into the next chunk. The head of a chunk is the combination of its leading
+    values that have one address. The buffer of heads has those of the chunks, then those of the
+    groups.
+
+    Attributes
+    ----------
+    addresses, order, heads : int
+        Slots of the addresses, of the sorted order of the values, and of the heads.
+    chunk, chunks : int
+        Values of a chunk, and the number of chunks.
+    """
+
+    kernel: Kernel
+    stage: Scattered
+    context: Context
+    addresses: int
+    order: int
+    heads: int
+    chunk: int
+    chunks: int
+
+    def _writer(self, *sizes: int, values: bool = True) -> _Writer:
+        """Return a program that reads values in order, or only the address of each chunk."""
+        stage, mode = self.stage, self.stage.mode
+        writer = _Writer(self.kernel, self.context, (stage.value,) if values else (), *sizes)
+        writer.code.append(f"alias Element = {stage.dtype.wgsl};")
+        in_floats = mode == "add" and not stage.dtype.is_integer
+        combined = "x + y" if in_floats else _IN_ORDER[mode].format(t=stage.dtype.wgsl)
+        writer.function("combined(x: Element, y: Element) -> Element", f"return {combined};")
+        if values:
+            writer.computes("value", stage.value, "Element")
+        addresses, order = writer.bind(self.addresses, uint32), writer.bind(self.order, int32)
+        step = f" * {writer.params.add(self.chunk)}" if not values else ""
+        writer.function("place_of(p: u32) -> u32", f"return {addresses}[{order}[p{step}]];")
+        if values:
+            value = f"value_at(u32({order}[p]))"
+            writer.function("sorted_value(p: u32) -> Element", f"return {value};")
+        return writer
+
+    def combine_heads(self) -> Dispatch:
         """Combine the leading values of each chunk that have one address."""
-        writer = self._reading_values(runs)
-        heads = writer.bind(runs.heads, self.stage.dtype, writable=True)
+        writer = self._writer(self.chunks, size_of(self.kernel.kept), self.chunk)
+        heads = writer.bind(self.heads, self.stage.dtype, writable=True)
         writer.function("store_head(chunk: u32, total: Element)", f"{heads}[chunk] = total;")
-        self.dispatched.append(
-            writer.scattering("scatter_heads", "values", runs.chunks, runs.chunk)
-        )
+        return writer.scattering("scatter_heads", "values", self.chunks, self.chunk)
 
-    def _combine_heads_of_groups(self, runs: _Runs) -> None:
+    def combine_heads_of_groups(self) -> Dispatch:
         """Combine the leading heads of each group of chunks that have one address."""
-        writer = _Writer(self.kernel, self.context, (), runs.groups, runs.chunks, GROUP)
-        self._combine(writer, runs)
-        addresses, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
-        heads = writer.bind(runs.heads, self.stage.dtype, writable=True)
-        first, behind = writer.params.add(runs.chunk), writer.params.add(runs.chunks)
-        writer.function("place_of(p: u32) -> u32", f"return {addresses}[{order}[p * {first}]];")
+        groups = -(-self.chunks // GROUP)
+        writer = self._writer(groups, self.chunks, GROUP, values=False)
+        heads = writer.bind(self.heads, self.stage.dtype, writable=True)
+        behind = f"{heads}[{writer.params.add(self.chunks)} + group]"
         writer.function("sorted_value(p: u32) -> Element", f"return {heads}[p];")
-        writer.function(
-            "store_head(group: u32, total: Element)", f"{heads}[{behind} + group] = total;"
-        )
-        self.dispatched.append(writer.scattering("scatter_heads", "heads", runs.groups, GROUP))
+        writer.function("store_head(group: u32, total: Element)", f"{behind} = total;")
+        return writer.scattering("scatter_heads", "heads", groups, GROUP)
 
-    def _combine_runs(self, runs: _Runs) -> None:
+    def combine(self) -> Dispatch:
         """Combine every run with the element at its address, in the chunk where the run begins."""
-        writer = self._reading_values(runs)
-        heads = writer.bind(runs.heads, self.stage.dtype)
+        writer = self._writer(self.chunks, size_of(self.kernel.kept), self.chunk)
+        heads = writer.bind(self.heads, self.stage.dtype)
         target = writer.bind(self.stage.target, self.stage.dtype, writable=True)
         writer.constants["GROUP"] = GROUP
         writer.function("head_of(chunk: u32) -> Element", f"return {heads}[chunk];")
         writer.function("load_element(at: u32) -> Element", f"return {target}[at];")
         writer.function("store_element(at: u32, total: Element)", f"{target}[at] = total;")
-        self.dispatched.append(
-            writer.scattering("scatter_add", "in order", runs.chunks, runs.chunk)
-        )
-
-    def _reading_values(self, runs: _Runs) -> _Writer:
-        """Return a program with an invocation for each chunk, which reads values in order."""
-        counts = runs.chunks, self.size, runs.chunk
-        writer = _Writer(self.kernel, self.context, (self.stage.value,), *counts)
-        self._combine(writer, runs)
-        writer.computes("value", self.stage.value, "Element")
-        addresses, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
-        writer.function("place_of(p: u32) -> u32", f"return {addresses}[{order}[p]];")
-        writer.function("sorted_value(p: u32) -> Element", f"return value_at(u32({order}[p]));")
-        return writer
-
-    def _combine(self, writer: _Writer, runs: _Runs) -> None:
-        writer.code.append(f"alias Element = {writer.stage.dtype.wgsl};")
-        writer.function("combined(x: Element, y: Element) -> Element", f"return {runs.combined};")
+        return writer.scattering("scatter_add", "in order", self.chunks, self.chunk)

@@ -10,16 +10,15 @@ and then by the upper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from py_tensor.base.dtypes import DType, int32, uint32, uint64
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.codec import as_words, from_words
-from py_tensor.codegen.emit import Space, address, decode_padded
 from py_tensor.codegen.map import lower_map, mapped
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import dimensions
 from py_tensor.codegen.scan import lower_scan
+from py_tensor.codegen.walk import Space, address, decode_padded, dimensions
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.ir.primitives import SORT_KEY, SUM
 from py_tensor.schedule.body import Access, Accumulated, Address, Apply, Body, Gather, Load
@@ -41,9 +40,8 @@ def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
         return _Radix(kernel, context).dispatches()
     width = 1 << max(0, length - 1).bit_length()
     writer = _Writer(kernel, context, rows, length, width)
-    writer.read_operand()
-    writer.key()
-    writer.write_result("store_result", "row: u32, at: u32, raw: u32, place: u32")
+    writer.read(None)
+    writer.write_result("store_result(row: u32, at: u32, raw: u32, place: u32)")
     cost = width.bit_length() ** 2
     return [writer.sorting("sort_bitonic", -(-rows * width // most), cost)]
 
@@ -118,48 +116,38 @@ class _Writer(Writer):
         self.dims = dimensions(kernel, self.stage.element, context.profile)
         self.constants["WORKGROUP"] = context.profile.workgroup
 
-    def read_operand(self) -> None:
-        """Add `load_raw`, which computes an element of a row from the kernel's operands."""
-        stage = self.stage
-        statements, value = self.element_of_row(self.dims, stage.element, stage.value)
-        (bits,) = as_words(stage.dtype, value)
+    def read(self, words: _Words | None) -> None:
+        """Add `load_raw`, which reads or computes an element of a row, and the key of its bits.
+
+        The element is that of the kernel's operands, or one that the previous pass stored.
+        """
+        stage, dtype = self.stage, self.stage.dtype
+        if words is None:
+            statements, value = self.element_of_row(self.dims, stage.element, stage.value)
+            (bits,) = as_words(dtype, value)
+        else:
+            statements, bits = [], _word(self.bind(words.raw, uint32), "j")
         self.function("load_raw(row: u32, j: u32) -> u32", *statements, f"return {bits};")
-
-    def read_words(self, words: _Words) -> None:
-        """Add `load_raw`, which reads the elements that the previous pass stored."""
-        name = self.bind(words.raw, uint32)
-        self.function("load_raw(row: u32, j: u32) -> u32", f"return {_word(name, 'j')};")
-
-    def read_places(self, words: _Words | None) -> None:
-        position = "j"
-        if words is not None and words.place is not None:
-            position = _word(self.bind(words.place, uint32), "j")
-        self.function("load_place(row: u32, j: u32) -> u32", f"return {position};")
-
-    def key(self) -> None:
-        """Add `key_of`, which computes the sort key from the bits of an element."""
-        dtype = self.stage.dtype
         key = _KEY.get(str(dtype.wgsl), "{}").format(from_words(dtype, "raw"))
-        flipped = self.params.add(-1 if self.stage.descending else 0)
+        flipped = self.params.add(-1 if stage.descending else 0)
         self.function("key_of(raw: u32) -> u32", f"return {key} ^ {flipped};")
 
-    def write_words(self, name: str, arguments: str, slot: int | None) -> None:
-        """Add a function that stores its last argument for the next pass, if there is a slot."""
+    def write_word(self, head: str, value: str, slot: int | None) -> None:
+        """Add a function that stores its argument for the next pass, if there is a slot."""
         lines: list[str] = []
         if slot is not None:
-            value = arguments.split(", ")[-1].partition(":")[0]
             lines = [f"{_word(self.bind(slot, uint32, writable=True), 'at')} = {value};"]
-        self.function(f"{name}({arguments})", *lines)
+        self.function(head, *lines)
 
-    def write_result(self, name: str, arguments: str) -> None:
+    def write_result(self, head: str) -> None:
         """Add a function that stores result `at` of a row: an element `raw`, or its `place`."""
         (output,) = self.kernel.spread_outputs
         value = "i32(place)" if self.stage.indices else from_words(output.dtype, "raw")
         split, names = decode_padded(self.params, self.dims.kept.extents, "row", "k")
-        space = Space([*names, "at"], self.dims.space_strides, 1)
+        space = Space([*names, "at"], self.dims, 1)
         where = address(self.params, space, output.access)
         put = self.put(output.slot, output.dtype, where, value)
-        self.function(f"{name}({arguments})", *split, put)
+        self.function(head, *split, put)
 
     def sorting(self, template: str, groups: int, cost: int) -> Dispatch:
         """Return a dispatch of the program, with `cost` instructions for each element."""
@@ -173,59 +161,48 @@ def _word(name: str, at: str) -> str:
     return f"{name}[row * params[0].z + {at}]"
 
 
-@dataclass(slots=True)
 class _Radix:
-    """The passes of a radix sort."""
+    """The passes of a radix sort.
 
-    kernel: Kernel
-    context: Context
-    dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
+    Attributes
+    ----------
+    groups : int
+        Tiles of all rows.
+    runs : int
+        The number of runs: a run is one digit in one tile of one row.
+    """
+
+    def __init__(self, kernel: Kernel, context: Context) -> None:
+        self.kernel, self.context, self.stage = kernel, context, stage_of(kernel, Sorted)
+        self.rows, (self.length,) = size_of(kernel.kept), kernel.reduced
+        self.tiles = -(-self.length // (TILE * context.profile.workgroup))  # of a row
+        self.groups = self.rows * self.tiles
+        self.runs = self.groups << DIGIT_BITS
+        self.dispatched: list[Dispatch] = []
 
     def dispatches(self) -> list[Dispatch]:
-        shifts = range(0, stage_of(self.kernel, Sorted).bits, DIGIT_BITS)
-        words: _Words | None = None
+        shifts, words = range(0, self.stage.bits, DIGIT_BITS), None
         for shift in shifts:
-            counts = self._counted(words, shift)
-            ends = self._added_up(counts)
-            last = shift == shifts[-1]
-            target = None if last else self._words()
+            ends = self._added_up(self._counted(words, shift))
+            target = None if shift == shifts[-1] else self._words()
             self._moved(words, ends, target, shift)
             words = target
         return self.dispatched
-
-    @property
-    def tiles(self) -> int:
-        """Tiles of each row."""
-        return -(-self.kernel.reduced[0] // (TILE * self.context.profile.workgroup))
-
-    @property
-    def runs(self) -> int:
-        """The number of runs: a run is one digit in one tile of one row."""
-        return size_of(self.kernel.kept) * self.tiles << DIGIT_BITS
 
     def _temporary(self, words: int) -> int:
         return self.context.temporary(words * uint32.itemsize)
 
     def _words(self) -> _Words:
-        size = size_of(self.kernel.kept + self.kernel.reduced)
-        position = self._temporary(size) if stage_of(self.kernel, Sorted).indices else None
+        size = self.rows * self.length
+        position = self._temporary(size) if self.stage.indices else None
         return _Words(self._temporary(size), position)
 
     def _writer(self, words: _Words | None, shift: int) -> _Writer:
         """Return a program that reads the operand, or the words of the previous pass."""
-        rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
-        writer = _Writer(self.kernel, self.context, rows, length, self.tiles, shift)
+        writer = _Writer(self.kernel, self.context, self.rows, self.length, self.tiles, shift)
         writer.constants["TILE"] = TILE * self.context.profile.workgroup
-        if words is None:
-            writer.read_operand()
-        else:
-            writer.read_words(words)
-        writer.key()
+        writer.read(words)
         return writer
-
-    def _add(self, writer: _Writer, template: str, cost: int) -> None:
-        groups = size_of(self.kernel.kept) * self.tiles
-        self.dispatched.append(writer.sorting(template, groups, cost))
 
     def _counted(self, words: _Words | None, shift: int) -> int:
         """Count each digit in each tile; return the slot of the counts by row, digit and tile."""
@@ -233,7 +210,7 @@ class _Radix:
         counts = self._temporary(self.runs)
         name = writer.bind(counts, uint32, writable=True)
         writer.function("store_count(run: u32, count: u32)", f"{name}[run] = count;")
-        self._add(writer, "radix_count", 10)
+        self.dispatched.append(writer.sorting("radix_count", self.groups, 10))
         return counts
 
     def _added_up(self, counts: int) -> int:
@@ -247,18 +224,20 @@ class _Radix:
 
     def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:
         """Move every element, or its position, into its run; the last pass writes the result."""
-        writer, indices = self._writer(words, shift), stage_of(self.kernel, Sorted).indices
-        writer.read_places(words)
+        writer, indices = self._writer(words, shift), self.stage.indices
+        position = "j"
+        if words is not None and words.place is not None:
+            position = _word(writer.bind(words.place, uint32), "j")
+        writer.function("load_place(row: u32, j: u32) -> u32", f"return {position};")
         name = writer.bind(ends, uint32)
         writer.function("end_of(run: u32) -> u32", f"return {name}[run];")
         writer.constants["MOVES_PLACES"] = indices
-        raw, position = "row: u32, at: u32, raw: u32", "row: u32, at: u32, place: u32"
-        if target is not None or indices:
-            writer.write_words("store_raw", raw, target and target.raw)
-        else:
-            writer.write_result("store_raw", raw)
-        if target is None and indices:
-            writer.write_result("store_place", position)
-        else:
-            writer.write_words("store_place", position, target and target.place)
-        self._add(writer, "radix_scatter", 40)
+        slots = {"raw": target and target.raw, "place": target and target.place}
+        results = [target is None and not indices, target is None and indices]
+        for (value, slot), is_result in zip(slots.items(), results, strict=True):
+            head = f"store_{value}(row: u32, at: u32, {value}: u32)"
+            if is_result:
+                writer.write_result(head)
+            else:
+                writer.write_word(head, value, slot)
+        self.dispatched.append(writer.sorting("radix_scatter", self.groups, 40))

@@ -1,7 +1,7 @@
 """Linear solvers and decompositions of matrices in the last two axes of a tensor.
 
 Dedicated kernels compute factors (`codegen/factorization.py`) and, by Jacobi rotations, eigenvalues
-and singular values (`codegen/jacobi.py`). All matrices of a batch are processed in parallel, and
+and singular values. All matrices of a batch are processed in parallel, and
 nothing is read back from the GPU unless a docstring says so. Matrices may be complex.
 
 Where NumPy raises `LinAlgError` because of the elements of a matrix, these functions raise it too

@@ -70,7 +70,7 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     dtype, matrices = node.meta.dtype, size_of(tuple(batch))
     assert dtype.on_gpu
     assert dtype.is_inexact
-    stage = Factorization(node.op.name, x.slot, slot, dtype, matrices, length, columns, node.attrs)
+    stage = Factorization(x.slot, slot, dtype, node.op.name, matrices, length, columns, node.attrs)
     builder.kernels.append(Kernel(operand.meta.shape, (), (stage,), Body(), (), node.op.name))
 
 

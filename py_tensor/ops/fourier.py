@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import FLOATING, DType
 from py_tensor.base.shapes import Shape, check_axes
-from py_tensor.codegen.fourier import MAX_PRIME, Transformed
-from py_tensor.codegen.fourier_wgsl import factors
+from py_tensor.codegen.fourier import MAX_PRIME, Transformed, factors
 from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.node import Meta, Node, Op
 from py_tensor.ops.complex import conjugate, joined

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, size_of
-from py_tensor.codegen.jacobi import SIDES as SIDES
-from py_tensor.codegen.jacobi import Rotated
+from py_tensor.codegen.factorization import SIDES as SIDES
+from py_tensor.codegen.factorization import Rotated
 from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op
 from py_tensor.ops.record import build

@@ -305,13 +305,16 @@ class Body:
                 return replace(x, access=x.access.moved(dim, start))
             return x
 
-        # Not `add`: values keep their numbers.
-        return Body([move(x) for x in self.instructions])
+        return self.changed(move)
 
     def with_slots(self, number: Callable[[int], int]) -> Body:
         """Return the same code for nodes in other, distinct slots."""
         # Not `add`: values keep their numbers.
         return Body([_in_slot(x, number) for x in self.instructions], noted=self.noted)
+
+    def changed(self, change: Callable[[Instruction], Instruction]) -> Body:
+        """Return the same code with other instructions; values keep their numbers."""
+        return Body([change(x) for x in self.instructions])
 
     @property
     def operations(self) -> int:

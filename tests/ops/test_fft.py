@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.codegen import fourier, fourier_wgsl
+from py_tensor.codegen import fourier
 from tests.ops.compare import same
 from tests.ops.operands import Few
 
@@ -166,7 +166,7 @@ def test_the_lengths_of_passes() -> None:
             found = fourier.passes(n, inner, tile)
             assert math.prod(found) == n
             for length in found:
-                radices = fourier_wgsl.radices(length)
+                radices = fourier.radices(length)
                 assert math.prod(radices) == length
                 assert max(radices) <= 16
                 assert not tile or length <= tile

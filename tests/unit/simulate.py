@@ -20,7 +20,7 @@ from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, assembled, lower_each
 from py_tensor.codegen.program import Programs
-from py_tensor.codegen.reduce import is_by_rows
+from py_tensor.codegen.walk import is_by_rows
 from py_tensor.ir import arrays
 from py_tensor.ir.bind import LEAF
 from py_tensor.ir.node import Meta, Node, key_of

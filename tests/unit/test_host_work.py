@@ -170,7 +170,7 @@ def test_a_kernel_seen_before_is_not_written_again(gpu: GPU) -> None:
     x = pt.full((8, 8), 0.5, device=gpu.device).realize()
     again = calls(lambda: pt.realize(*layers(gpu, 3)))
     assert len(gpu.backend.programs.lowerings) == known
-    assert not again["codegen/tiles"] + again["codegen/matmul"] + again["codegen/emit"]
+    assert not again["codegen/matmul"] + again["codegen/writer"]
     pt.realize(x @ x)
     assert len(gpu.backend.programs.lowerings) == known + 1
 

@@ -12,6 +12,7 @@ import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
 from py_tensor.codegen.lower import assembled, lower_each
+from py_tensor.codegen.matmul import tile_for
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.ir.bind import leaf
@@ -45,7 +46,7 @@ def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:
 
 
 def tile_of(m: int, k: int, n: int) -> tuple[str, int]:
-    tile, parts = PROFILE.product(m, n, 1, k)
+    tile, parts = tile_for(PROFILE, m, n, 1, k)
     return str(tile), parts
 
 
