@@ -66,7 +66,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     DeviceLostError
         If the device was lost meanwhile. Then, as after an interrupt, nothing has changed.
     """
-    from py_tensor.tools.contest import OUT_OF_TIME, Attempt, contest
+    from py_tensor.tools.contest import OUT_OF_TIME, Attempt, Contest
 
     backend = _backend("tune")
     values = tuning_parameters(backend.profile.software)
@@ -84,7 +84,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         if perf_counter() > deadline:
             chosen, attempts = choices, [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
         else:
-            chosen, attempts = contest(backend, name, choices, deadline)
+            chosen, attempts = Contest(backend, name, choices, deadline).result()
         if backend.generation != generation:
             raise DeviceLostError("tune: the GPU device was lost; its choices were not changed")
         if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
