@@ -17,7 +17,7 @@ from py_tensor.backends.choice import default_device
 from py_tensor.base.errors import DeviceError, DeviceLostError
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, tuning_parameters, value_of
 from py_tensor.runtime.host import host
-from py_tensor.tools.profiling import duration
+from py_tensor.tools.profiling import duration, written
 
 if TYPE_CHECKING:
     from py_tensor.backends.webgpu import WebGPU
@@ -183,10 +183,7 @@ class Tuning:
 
         Times are in seconds. Under Pyodide paths refer to its virtual file system.
         """
-        text = self._record or _Record(dict(self.adapter), None, {}, {}).to_json()
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return written(self._record or _Record(dict(self.adapter), None, {}, {}).to_json(), path)
 
     @staticmethod
     def from_json(source: str | Path) -> Tuning:
