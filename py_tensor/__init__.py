@@ -39,7 +39,6 @@ from py_tensor.ops.scatter import *
 from py_tensor.ops.sorting import *
 from py_tensor.ops.transcendental import *
 from py_tensor.ops.ufuncs import *
-from py_tensor.random.default_generator import *
 from py_tensor.random.generator import *
 from py_tensor.tensors.tensor import *
 from py_tensor.tensors.tensor import publish as _publish

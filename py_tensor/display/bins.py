@@ -9,8 +9,8 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
+from py_tensor.base.dtypes import float32
 from py_tensor.convert.conversion import tensor
-from py_tensor.display.options import LARGEST_FLOAT32
 from py_tensor.display.pictures import numbers, value_range
 from py_tensor.ops.elementwise import isnan
 from py_tensor.ops.movement import concat, stack
@@ -170,7 +170,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """Count the elements in each bin."""
     if x.dtype.is_floating:
         if not x.dtype.has_64_bits:
-            edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
+            edges = [min(max(edge, float32.lowest), float32.highest) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
     else:  # The first integer of each bin, and the first one above the last bin.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from py_tensor.base.dtypes import float32, int32
 from py_tensor.base.errors import ShapeError
@@ -50,6 +50,9 @@ INFINITY = float("inf")
 DASHES = {"solid": "", "dashed": "5 4", "dashdot": "6 3 1 3", "dotted": "0.5 4"}
 """The SVG dash pattern of each line style."""
 
+TEXTS = ("title", "xlabel", "ylabel", "xscale", "yscale")
+"""The options that a bundle has as they are."""
+
 MARKER_RADIUS = 4.0
 """In CSS pixels; Matplotlib's markers are 6 points (8 pixels) wide."""
 
@@ -57,16 +60,13 @@ Json = dict[str, Any]
 """JSON values, as described in web/page/display/bundles.js."""
 
 
-class Part(Protocol):
-    """Series of one kind."""
+@dataclass(frozen=True, slots=True)
+class Colouring:
+    """The values that set the colour of each point, and the ends of their range."""
 
-    def tensors(self) -> list[Tensor]:
-        """Return the tensors that are read."""
-        ...
-
-    async def drawn(self, blocking: bool) -> list[Json]:
-        """Return the series as JSON values."""
-        ...
+    values: Tensor
+    ends: Tensor
+    options: ScatterOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,6 @@ class Series:
         The stride with which points were sampled.
     more : dict
         The mark, colour and style.
-    values : Tensor or None
-        The values that set the colour of each point.
     """
 
     label: str
@@ -93,72 +91,56 @@ class Series:
     size: int
     step: int
     more: Json
-    values: Tensor | None = None
+    colouring: Colouring | None = None
 
     def tensors(self) -> list[Tensor]:
-        return [self.x, self.y] if self.values is None else [self.x, self.y, self.values]
+        """Return the tensors that are read."""
+        c = self.colouring
+        return [self.x, self.y] if c is None else [self.x, self.y, c.values, c.ends]
 
     async def drawn(self, blocking: bool) -> list[Json]:
-        x, y = [_told(await numbers(values, blocking)) for values in (self.x, self.y)]
-        made = {"label": self.label, "x": x, "y": y, "size": self.size, "step": self.step}
-        return [made | self.more]
+        """Return the series as JSON values."""
+        x, y, *valued = [await numbers(values, blocking) for values in self.tensors()]
+        series = {"label": self.label, "x": _told(x), "y": _told(y), "size": self.size}
+        series |= {"step": self.step, **self.more}
+        if self.colouring is not None:
+            (values, ends), o = valued, self.colouring.options
+            series |= {"c": _told(values), "colours": colours(o.cmap, o.vmin, o.vmax, *ends)}
+        return [series]
 
 
-@dataclass(frozen=True, slots=True)
-class Cloud:
-    """Points that have a colour each."""
+class Sample(NamedTuple):
+    """Elements that are counted."""
 
-    series: Series
-    options: ScatterOptions
-    ends: Tensor
-
-    def tensors(self) -> list[Tensor]:
-        return [*self.series.tensors(), self.ends]
-
-    async def drawn(self, blocking: bool) -> list[Json]:
-        (made,) = await self.series.drawn(blocking)
-        low, high = await numbers(self.ends, blocking)
-        o = self.options
-        values = _told(await numbers(cast("Tensor", self.series.values), blocking))
-        return [made | {"c": values, "colours": colours(o.cmap, o.vmin, o.vmax, low, high)}]
+    label: str
+    x: Tensor
+    size: int
+    step: int
+    color: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """Counts of one or several tensors in the same bins."""
 
-    named: list[tuple[str, Tensor, int, int]]  # label, counted elements, size, step
-    more: list[Json]
+    samples: list[Sample]
     options: HistOptions
 
     def tensors(self) -> list[Tensor]:
-        return [x for _, x, _, _ in self.named]
+        return [sample.x for sample in self.samples]
 
     async def drawn(self, blocking: bool) -> list[Json]:
         o = self.options
         binned = await counted(self.tensors(), o.bins, o.range, blocking)
         edges = [edge - 0.5 for edge in binned.edges] if binned.is_whole else binned.edges
         _check_positive("hist", "edges", o.xscale, edges)
-        made: list[Json] = []
-        for (label, x, size, step), counts, more in zip(
-            self.named, binned.counts, self.more, strict=True
-        ):
-            inside: list[float] = list(counts.inside)
-            if o.density:
-                inside = _densities(counts.inside, binned.edges)
-            made.append(
-                {
-                    "label": label,
-                    "counts": inside,
-                    "edges": binned.edges,
-                    "other": counts.other(x.size),
-                    "isWhole": binned.is_whole,
-                    "size": size,
-                    "step": step,
-                }
-                | more
-            )
-        return made
+        bins = {"mark": "hist", "edges": binned.edges, "isWhole": binned.is_whole}
+        series: list[Json] = []
+        for (label, x, size, step, color), counts in zip(self.samples, binned.counts, strict=True):
+            heights = _densities(counts.inside, binned.edges) if o.density else counts.inside
+            about = {"label": label, "size": size, "step": step, "color": color}
+            series.append(bins | about | {"counts": heights, "other": counts.other(x.size)})
+        return series
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +188,7 @@ class Chart:
         The names of the x values 0, 1, 2 and so on.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Series | Histogram | Contour, ...]
     options: ChartOptions
     categories: list[str] | None = None
 
@@ -217,8 +199,7 @@ class Chart:
     async def bundle(self, blocking: bool) -> Json:
         """Return the chart as JSON values; values that are not finite are None."""
         series = [one for part in self.parts for one in await part.drawn(blocking)]
-        told = ("title", "xlabel", "ylabel", "xscale", "yscale")
-        chosen = {name: getattr(self.options, name) for name in told}
+        chosen = {name: getattr(self.options, name) for name in TEXTS}
         return {"kind": "plot", "series": series, "categories": self.categories, **chosen}
 
 
@@ -239,7 +220,7 @@ def joined(bundles: Sequence[Json]) -> Json:
         raise ValueError("plot: the bars of both charts must have the same names")
     told = {
         name: next((b[name] for b in bundles if b[name] not in ("", "linear")), bundles[0][name])
-        for name in ("title", "xlabel", "ylabel", "xscale", "yscale")
+        for name in TEXTS
     }
     categories = named[0] if named else None
     return {"kind": "plot", "series": series, "categories": categories, **told}
@@ -364,13 +345,12 @@ def plot_chart(x: Any, y: Any, options: PlotOptions) -> Chart:
 
 def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
     """Make a scatter plot; see `plotting.scatter`."""
-    values = None if options.c is None else _values("scatter", options.c)
+    colouring = None
+    if options.c is not None:
+        values = _values("scatter", options.c)
+        colouring = Colouring(values, stack(list(value_range(values))), options)
     look = _given(s=options.s, marker=marker_path(options.marker, sqrt(options.s / pi)))
-    series = _curves("scatter", x, y, options, "scatter", values, look)
-    if values is None:
-        return Chart(tuple(series), options)
-    ends = stack(list(value_range(values)))
-    return Chart(tuple(Cloud(one, options, ends) for one in series), options)
+    return Chart(tuple(_curves("scatter", x, y, options, "scatter", colouring, look)), options)
 
 
 def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
@@ -397,12 +377,12 @@ def hist_chart(x: Any, options: HistOptions) -> Chart:
     """Make a histogram; see `plotting.hist`."""
     named = _named("hist", x, options)
     _check_count("hist", len(named))
-    parts: list[tuple[str, Tensor, int, int]] = []
-    for label, values in named:
+    samples: list[Sample] = []
+    for i, (label, values) in enumerate(named):
         step = max(1, -(-values.size // max_shown(values)))
-        parts.append((label, values[::step] if step > 1 else values, values.size, step))
-    more = [{"mark": "hist", "color": _colour(options, i)} for i in range(len(parts))]
-    return Chart((Histogram(parts, more, options),), options)
+        color = _colour(options, i)
+        samples.append(Sample(label, values[::step], values.size, step, color))
+    return Chart((Histogram(samples, options),), options)
 
 
 def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
@@ -442,8 +422,8 @@ def _curves(
     y: Any,
     options: SeriesOptions,
     mark: str,
-    colouring: Tensor | None = None,
-    more: Json | None = None,
+    colouring: Colouring | None,
+    more: Json,
 ) -> list[Series]:
     """Return the series of `y` against `x`, or of `x` against its indices.
 
@@ -464,9 +444,9 @@ def _curves(
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
             raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
-        if colouring is not None and colouring.shape != (n,):
-            raise ShapeError(f"{op}: c must have shape ({n},), not {colouring.shape}")
-        told = {"mark": mark, "color": _colour(options, i), **(more or {})}
+        if colouring is not None and colouring.values.shape != (n,):
+            raise ShapeError(f"{op}: c must have shape ({n},), not {colouring.values.shape}")
+        told = {"mark": mark, "color": _colour(options, i), **more}
         is_log = options.yscale == "log"
         series.append(_series(name, base, values, mark, is_log, told, colouring))
     return series
@@ -538,7 +518,7 @@ def _series(
     mark: str,
     is_log: bool,
     more: Json,
-    values: Tensor | None,
+    colouring: Colouring | None,
 ) -> Series:
     size = y.shape[0]
     step = max(1, -(-size // max_shown(y)))
@@ -546,7 +526,8 @@ def _series(
         step = max(step, -(-size // MAX_POINTS))
     if step > 1:
         y, x = y[::step], None if x is None else x[::step]
-        values = None if values is None else values[::step]
+        if colouring is not None:
+            colouring = replace(colouring, values=colouring.values[::step])
     n = y.shape[0]
     if n > MAX_POINTS and mark != "bar":
         kept = _kept(y, is_log)
@@ -554,7 +535,7 @@ def _series(
         y = take(y, kept)
     elif x is None:
         x = _scaled(_counting(n, y), size, step)
-    return Series(label, x, y, size, step, more, values)
+    return Series(label, x, y, size, step, more, colouring)
 
 
 def _scaled(indices: Tensor, size: int, step: int) -> Tensor:

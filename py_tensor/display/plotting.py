@@ -26,50 +26,49 @@ from py_tensor.display.options import (
     HistOptions,
     PlotOptions,
     ScatterOptions,
-    chart_options,
-    either,
+    checked_options,
     format_options,
 )
 from py_tensor.display.screen import ChartContent, Display, Options
 
 __all__ = ["bar", "contour", "hist", "plot", "scatter"]
 
-_Draw = Callable[..., Chart]
-
-_OPS: dict[str, tuple[type[ChartOptions], _Draw]] = {
-    "plot": (PlotOptions, plot_chart),
-    "scatter": (ScatterOptions, scatter_chart),
-    "bar": (BarOptions, bar_chart),
-    "hist": (HistOptions, hist_chart),
-    "contour": (ContourOptions, contour_chart),
+_CHARTS: dict[str, tuple[type[ChartOptions], Callable[..., Chart], Sequence[str]]] = {
+    "plot": (PlotOptions, plot_chart, ("x", "y")),
+    "scatter": (ScatterOptions, scatter_chart, ("x", "y")),
+    "bar": (BarOptions, bar_chart, ("x", "height")),
+    "hist": (HistOptions, hist_chart, ("x",)),
+    "contour": (ContourOptions, contour_chart, ("x", "y", "z")),
 }
-"""The options class of each function, and the function that makes its chart."""
+"""The options of each function, what makes its chart, and the parameters that are its values."""
 
-_VALUES = {"hist": 1, "contour": 3}
-"""The number of values that a function takes, if it is not two."""
+_FORMS = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}
+"""What a function with one, two or three values takes, for errors."""
+
+_ALIASES = {"c": "color", "ls": "linestyle", "lw": "linewidth"}
+"""The short names of options of `plot`."""
 
 
 def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartContent:
     """Make the content of a plotting function from its value or tuple of values."""
-    kind, draw = _OPS[op]
-    options = chart_options(op, kind, kept | changed)
-    most = _VALUES.get(op, 2)
+    kind, draw, names = _CHARTS[op]
+    options = checked_options(op, kind, kept | changed)
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
-    if len(values) not in (1, most):
-        told = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}[most]
-        raise ShapeError(f"{op}: takes {told}, not a tuple of {len(values)}")
-    chart = draw(*values, *[None] * (most - len(values)), options)
+    if len(values) not in (1, len(names)):
+        raise ShapeError(f"{op}: takes {_FORMS[len(names)]}, not a tuple of {len(values)}")
+    chart = draw(*values, *[None] * (len(names) - len(values)), options)
     on_gpu = any(x.device.waits for x in chart.tensors())
     return ChartContent(chart.bundle, lambda: on_gpu)
 
 
-def _shown(op: str, values: Sequence[Any], options: Options) -> Display:
+def _shown(op: str, arguments: Options) -> Display:
+    """Show the chart of a function that was called with these arguments."""
+    values = [arguments.pop(name) for name in _CHARTS[op][2]]
     contents = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
     while len(contents) > 1 and contents[-1] is None:
         contents.pop()
-    return Display(
-        partial(_content, op), tuple(contents) if len(contents) > 1 else contents[0], options
-    )
+    value = tuple(contents) if len(contents) > 1 else contents[0]
+    return Display(partial(_content, op), value, arguments)
 
 
 def plot(
@@ -140,24 +139,23 @@ def plot(
         If a kind, scale, colour, line style, marker or part of `fmt` is unknown, or there are more
         than 20 series.
     """
+    options = locals()
     if isinstance(y, str):
         if fmt is not None:
             raise TypeError(f"plot: y must be numbers, not the str {y!r}; {SEVERAL}")
-        y, fmt = None, y
+        options["y"], fmt = None, y
     elif fmt is not None and not isinstance(cast("Any", fmt), str):
         raise TypeError(f"plot: fmt must be a str, not {type(fmt).__name__}; {SEVERAL}")
-    told: Options = {
-        "color": either("plot", "color", color, "c", c),
-        "linestyle": either("plot", "linestyle", linestyle, "ls", ls),
-        "marker": marker,
-    }
+    del options["fmt"]
+    for alias, name in _ALIASES.items():
+        value = options.pop(alias)
+        if value is not None and options[name] is not None:
+            raise TypeError(f"plot: got both {name} and {alias}, which are one option")
+        options[name] = options[name] if value is None else value
     if fmt is not None:
-        told |= {
-            name: value for name, value in format_options("plot", fmt).items() if told[name] is None
-        }
-    width = either("plot", "linewidth", linewidth, "lw", lw)
-    options = {"label": label, "kind": kind, "linewidth": width} | told
-    return _shown("plot", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
+        told = format_options("plot", fmt)
+        options |= {name: value for name, value in told.items() if options[name] is None}
+    return _shown("plot", options)
 
 
 def scatter(
@@ -210,11 +208,10 @@ def scatter(
     ValueError
         As in `plot`, and for the colours as in `imshow`.
     """
+    options = locals()
     if isinstance(c, str):
-        c, color = None, c
-    options: Options = {"c": c, "s": s, "label": label, "color": color, "cmap": cmap}
-    options |= {"vmin": vmin, "vmax": vmax, "marker": marker}
-    return _shown("scatter", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
+        options |= {"c": None, "color": c}
+    return _shown("scatter", options)
 
 
 def bar(
@@ -256,8 +253,7 @@ def bar(
     ValueError
         As in `plot`, and for more than 2000 bars or a width that is not positive and finite.
     """
-    options = {"width": width, "label": label, "color": color}
-    return _shown("bar", (x, height), options | _about(title, xlabel, ylabel, xscale, yscale))
+    return _shown("bar", locals())
 
 
 def hist(
@@ -305,9 +301,7 @@ def hist(
     ValueError
         As in `plot`, and if edges or the range do not increase.
     """
-    options: Options = {"bins": bins, "range": range, "density": density, "label": label}
-    options |= {"color": color, **_about(title, xlabel, ylabel, xscale, yscale)}
-    return _shown("hist", (x,), options)
+    return _shown("hist", locals())
 
 
 def contour(
@@ -358,17 +352,6 @@ def contour(
     ValueError
         If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
     """
-    options: Options = {"levels": levels, "cmap": cmap, "color": color}
     if y is not None and z is None:
         raise TypeError("contour: takes z, or x, y and z")
-    return _shown("contour", (x, y, z), options | _about(title, xlabel, ylabel, xscale, yscale))
-
-
-def _about(title: str, xlabel: str, ylabel: str, xscale: str, yscale: str) -> Options:
-    return {
-        "title": title,
-        "xlabel": xlabel,
-        "ylabel": ylabel,
-        "xscale": xscale,
-        "yscale": yscale,
-    }
+    return _shown("contour", locals())

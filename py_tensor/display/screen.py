@@ -416,11 +416,11 @@ class _Image(_Content):
 
     def __init__(self, op: str, value: Any, options: Options) -> None:
         from py_tensor.display import pictures
-        from py_tensor.display.options import image_options
+        from py_tensor.display.options import checked_options
 
         x = drawable(value, op)
         pictures.check_shape(op, x)
-        self._options = image_options(op, options, x.dtype)
+        self._options = checked_options(op, pictures.ImageOptions, options, x.dtype)
         super().__init__(x.copy())  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
 
@@ -610,9 +610,8 @@ def imshow(
         If the colour map is unknown, a bound is not finite, `vmin` is not less than `vmax`, the
         scale is not positive and finite, or the extent has no width or height.
     """
-    options: Options = {"vmin": vmin, "vmax": vmax, "cmap": cmap, "scale": scale}
-    options |= {"colorbar": colorbar, "title": title, "xlabel": xlabel, "ylabel": ylabel}
-    return Display(_image, x, options | {"extent": extent})
+    options = locals()
+    return Display(_image, options.pop("x"), options)
 
 
 def display(value: Any, **options: Any) -> Display:

@@ -10,11 +10,8 @@ from typing import Any as _Any
 
 from py_tensor.base import first_use as _first_use
 from py_tensor.random.bit_generator import *
-from py_tensor.random.default_generator import *
-from py_tensor.random.default_generator import function_of as _function_of
 from py_tensor.random.generator import *
-from py_tensor.random.seed_sequence import *
-from py_tensor.random.seeding import *
+from py_tensor.random.generator import function_of as _function_of
 
 
 def __getattr__(name: str) -> _Any:

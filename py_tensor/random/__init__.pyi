@@ -1,10 +1,7 @@
 """The names of `random`; written by `npm run names`."""
 
 from py_tensor.random.bit_generator import *
-from py_tensor.random.default_generator import *
 from py_tensor.random.generator import *
-from py_tensor.random.seed_sequence import *
-from py_tensor.random.seeding import *
 from py_tensor.random.legacy import *
 import builtins
 from py_tensor.ops.operands import Operand

@@ -1,8 +1,11 @@
-"""`Generator`: the modules of its methods are imported on first use."""
+"""`Generator`, whose methods' modules are imported on first use, and the default generator."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from py_tensor.base import first_use
 from py_tensor.ops.declare import OnFirstUse
@@ -13,7 +16,10 @@ if TYPE_CHECKING:
 else:
     Methods = object
 
-__all__ = ["Generator"]
+__all__ = ["Generator", "manual_seed", "rand", "randint", "randn"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Core(Methods):
@@ -69,3 +75,38 @@ class Generator(Core):
     >>> pt.random.Generator(pt.random.PCG64(7)).poisson(4.0, 5).dtype
     py_tensor.int32
     """
+
+
+# -- The default generator ----------------------------------------------------------------------
+
+_default = Generator()
+
+
+def default_generator() -> Generator:
+    """Return the generator behind the functions."""
+    return _default
+
+
+def function_of(method: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
+    """Return a function that calls a method of the default generator."""
+
+    @wraps(method)
+    def function(*args: P.args, **options: P.kwargs) -> R:
+        return method(_default, *args, **options)
+
+    called = signature(method)
+    vars(function)["__signature__"] = called.replace(parameters=[*called.parameters.values()][1:])
+    function.__module__, function.__qualname__ = "py_tensor.random", method.__name__  # for pickles
+    return function
+
+
+def manual_seed(seed: Seed) -> Generator:
+    """Reseed the generator behind `rand`, `randn` and `randint`, and return it."""
+    global _default
+    _default = Generator(seed)
+    return _default
+
+
+rand = function_of(Generator.rand)
+randint = function_of(Generator.randint)
+randn = function_of(Generator.randn)

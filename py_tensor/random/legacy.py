@@ -1,4 +1,4 @@
-"""NumPy's legacy `RandomState`, and functions for its state."""
+"""NumPy's legacy `RandomState`, and functions that make generators or set the default one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import Any
 from py_tensor.ops.operands import Operand, number_like
 from py_tensor.random.bit_generator import BitGenerator, Seed
 from py_tensor.random.common import drawn_integers
-from py_tensor.random.default_generator import function_of
 from py_tensor.random.define import Size
-from py_tensor.random.generator import Core
+from py_tensor.random.generator import (
+    Core,
+    Generator,
+    default_generator,
+    function_of,
+    manual_seed,
+)
 from py_tensor.random.threefry import MASK
 from py_tensor.tensors.tensor import Tensor
 
-__all__ = ["RandomState", "get_state", "random_integers", "ranf", "sample", "set_state", "uniform"]
+__all__ = [
+    "RandomState", "default_rng", "get_bit_generator", "get_state", "random_integers", "ranf",
+    "sample", "seed", "set_bit_generator", "set_state", "uniform",
+]  # fmt: skip
 
 
 class RandomState(Core):
@@ -84,3 +92,28 @@ ranf = function_of(RandomState.ranf)
 sample = function_of(RandomState.sample)
 set_state = function_of(RandomState.set_state)
 uniform = function_of(RandomState.uniform)
+
+
+def seed(seed: Seed = None) -> None:
+    """Reseed the generator behind the functions of this module, like `manual_seed`."""
+    manual_seed(seed)
+
+
+def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
+    """Create a generator from a seed or a bit generator.
+
+    A `Generator` is returned unchanged. A `RandomState` gives a generator with its bit generator.
+    """
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed.bit_generator if isinstance(seed, Core) else seed)
+
+
+def get_bit_generator() -> BitGenerator:
+    """Return the bit generator behind the functions of this module."""
+    return default_generator().bit_generator
+
+
+def set_bit_generator(bitgen: BitGenerator) -> None:
+    """Set the bit generator behind the functions of this module."""
+    manual_seed(bitgen)

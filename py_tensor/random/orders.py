@@ -15,9 +15,9 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.operands import Operand, int_like, numbers_of
 from py_tensor.ops.out import stored_whole
+from py_tensor.random.bit_generator import count_of
 from py_tensor.random.define import Draw, Size
 from py_tensor.random.generator import Core
-from py_tensor.random.seed_sequence import count_of
 from py_tensor.random.threefry import random_bits
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

@@ -19,7 +19,7 @@ from py_tensor.convert.conversion import tensor
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.tensors.tensor import Tensor
 from py_tensor.tools.profiling import is_rounded
-from py_tensor.tools.workloads import Matrix, Workload, workloads_for
+from py_tensor.tools.workloads import Make, workloads_for
 
 MARGIN = 0.05  # the relative margin by which a value must be faster than the default
 ROUNDS = 9
@@ -64,37 +64,11 @@ class Entrant:
         return bool(self.attempt.verdict)
 
 
-def contest(
-    backend: WebGPU, parameter: str, base: Choices, deadline: float
-) -> tuple[Choices, list[Attempt]]:
-    """Find the best value of a parameter.
-
-    Parameters
-    ----------
-    base : Choices
-        The values of the other parameters.
-    deadline : float
-        In terms of `perf_counter`; values for which no time is left are not tried.
-
-    Returns
-    -------
-    The choices with the best value, and the attempts for all values, the default first.
-
-    Raises
-    ------
-    DeviceLostError, KeyboardInterrupt
-        The contest then has no result.
-    """
-    return _Contest(backend, parameter, base, deadline).result()
-
-
 def error_with(backend: WebGPU, parameter: str, choices: Choices) -> str:
     """Describe an error in the results that depend on a parameter; "" if they are correct."""
     workloads = workloads_for(parameter, backend.profile.software)
     candidate = Candidate(backend, _in_use(parameter, choices))
-    benches = (
-        _Bench(backend, [make() for make in some]) for some in (workloads.timed, workloads.further)
-    )
+    benches = (_Bench(backend, makes) for makes in (workloads.timed, workloads.further))
     return next((wrong for bench in benches if (wrong := bench.check(candidate))), "")
 
 
@@ -109,19 +83,19 @@ def _in_use(parameter: str, choices: Choices) -> Choices:
 class _Bench:
     """Runs and times workloads on a device that is separate from the session's own."""
 
-    def __init__(self, backend: WebGPU, workloads: Sequence[Workload]) -> None:
+    def __init__(self, backend: WebGPU, makes: Sequence[Make]) -> None:
         self.backend = backend
-        self.workloads = workloads
-        self.place = LazyDevice("webgpu")
+        self.workloads = [make() for make in makes]
+        self.device = LazyDevice("webgpu")
         self._use(Candidate(backend, backend.profile.chosen))
-        self.operands = [[self._uploaded(x) for x in workload.operands] for workload in workloads]
+        self.operands = [
+            [tensor(array, device=self.device) for array in workload.operands]
+            for workload in self.workloads
+        ]
         self.has_clock = "timestamp-query" in backend.info().get("features", ())
 
     def _use(self, candidate: Candidate) -> None:
-        self.place.use(candidate)  # pyright: ignore[reportArgumentType] - it delegates
-
-    def _uploaded(self, matrix: Matrix) -> Tensor:
-        return tensor(matrix.data.cast("f", matrix.shape), device=self.place)
+        self.device.use(candidate)  # pyright: ignore[reportArgumentType] - it delegates
 
     def _results(self, candidate: Candidate) -> list[Tensor]:
         self._use(candidate)
@@ -177,16 +151,26 @@ class _Bench:
         return times
 
 
-class _Contest:
+class Contest:
+    """Finds the best value of a parameter.
+
+    Parameters
+    ----------
+    base : Choices
+        The values of the other parameters.
+    deadline : float
+        In terms of `perf_counter`; values for which no time is left are not tried.
+    """
+
     def __init__(self, backend: WebGPU, parameter: str, base: Choices, deadline: float) -> None:
         self.backend = backend
         self.parameter = parameter
         self.base = base
         self.deadline = deadline
-        self.software = backend.profile.software
-        self.entrants = [self._entrant(v) for v in tuning_parameters(self.software)[parameter]]
-        workloads = workloads_for(parameter, self.software)
-        self.bench = _Bench(backend, [make() for make in workloads.timed])
+        values = tuning_parameters(backend.profile.software)[parameter]
+        self.entrants = [self._entrant(value) for value in values]
+        self.workloads = workloads_for(parameter, backend.profile.software)
+        self.bench = _Bench(backend, self.workloads.timed)
 
     def _entrant(self, value: Value) -> Entrant:
         choices = _in_use(self.parameter, replace(self.base, **{self.parameter: value}))
@@ -197,6 +181,13 @@ class _Contest:
         return perf_counter() > self.deadline
 
     def result(self) -> tuple[Choices, list[Attempt]]:
+        """Return the choices with the best value, and the attempts for all, the default first.
+
+        Raises
+        ------
+        DeviceLostError, KeyboardInterrupt
+            The contest then has no result.
+        """
         for entrant in self.entrants:
             entrant.attempt.verdict = self._verdict(entrant)
         self._measure()
@@ -206,14 +197,12 @@ class _Contest:
             self._measure()  # some values were dropped because of the wrong one
             best = self._fastest()
         self._conclude(best)
-        return replace(self.base, **{self.parameter: best.value}), [
-            e.attempt for e in self.entrants
-        ]
+        choices = replace(self.base, **{self.parameter: best.value})
+        return choices, [entrant.attempt for entrant in self.entrants]
 
     def _verdict(self, entrant: Entrant) -> str:
         """Return the reason to exclude a value; "" if there is none."""
-        default = entrant is self.entrants[0]
-        if not default:
+        if entrant is not self.entrants[0]:
             if self.is_over:
                 return OUT_OF_TIME
             most = self.backend.profile.workgroup_memory
@@ -261,8 +250,7 @@ class _Contest:
     def _wrong_further(self, entrant: Entrant) -> str:
         if self.is_over:
             return OUT_OF_TIME
-        workloads = workloads_for(self.parameter, self.software).further
-        return _Bench(self.backend, [make() for make in workloads]).check(entrant.backend)
+        return _Bench(self.backend, self.workloads.further).check(entrant.backend)
 
     def _conclude(self, best: Entrant) -> None:
         """Set the verdicts of all attempts."""

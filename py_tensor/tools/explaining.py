@@ -5,10 +5,8 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, field
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from py_tensor.adapters.hosted import computed_by
 from py_tensor.base.errors import TracedValueError
@@ -16,7 +14,7 @@ from py_tensor.base.shapes import Shape
 from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
-from py_tensor.ir.node import Device, Meta, Node
+from py_tensor.ir.node import Device, Node
 from py_tensor.ir.program import Program
 from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.runtime.device import with_backend
@@ -24,9 +22,6 @@ from py_tensor.schedule.body import Apply, Body, Convert, Gather, Select
 from py_tensor.schedule.kernel import Kernel as GraphKernel
 from py_tensor.schedule.order import topological
 from py_tensor.tensors.tensor import Tensor
-
-if TYPE_CHECKING:
-    from py_tensor.backends.webgpu import WebGPU
 
 __all__ = ["Explanation", "explain"]
 
@@ -241,9 +236,8 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
         backend.check(program.nodes[slot].op.name, program.nodes[slot].meta)
     asked = {program.slots[node]: shape for node, shape in nodes}
     planned, notes = backend.kernels_of(program)
-    described = _Description(program, asked, notes, backend)
-    profile = backend.profile
-    profile = profile.trying(profile.chosen)
+    described = _Description(program, asked, notes, backend.profile.submit_work)
+    profile = backend.profile.trying(backend.profile.chosen)
     programs = Programs()
     programs.take(profile.implementations)
     overwritable = overwritable_slots(program, planned, leaves=True)
@@ -256,23 +250,18 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     return kernels, backend.has_planned(program), alone
 
 
+@dataclass
 class _Description:
     """Describes the kernels of one program in order, and names the tensors."""
 
-    def __init__(
-        self, program: Program, asked: dict[int, Shape], notes: Notes, backend: WebGPU
-    ) -> None:
-        self.program = program
-        self.asked = asked
-        self.notes = notes
-        self.backend = backend
-        self.values: dict[int, Value] = {}
-        self.stored = map("x{}".format, count())
-        self.made = map("t{}".format, count())
+    program: Program
+    asked: dict[int, Shape]
+    notes: Notes
+    submit_work: int
+    values: dict[int, Value] = field(default_factory=dict[int, Value])
 
     def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
-        submit_work = self.backend.profile.submit_work
-        pieces = [piece for d in lowered for piece in d.pieces(submit_work)]
+        pieces = [piece for d in lowered for piece in d.pieces(self.submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))
         return Kernel(
             number,
@@ -280,32 +269,28 @@ class _Description:
             _family(kernel, used[0].family),
             tuple(p.variant for p in used),
             tuple(_ops(kernel)),
-            tuple(self._input(slot) for slot in sorted(kernel.reads())),
-            tuple(self._output(number, slot) for slot in sorted(kernel.writes())),
+            tuple(self._value(slot, None) for slot in sorted(kernel.reads())),
+            tuple(self._value(slot, number) for slot in sorted(kernel.writes())),
             len(pieces),
             sum(d.traffic for d in lowered),
             sum(d.operations for d in lowered),
             "\n\n".join(p.listing() for p in used),
         )
 
-    def _meta(self, slot: int) -> Meta:
-        return self.program.nodes[slot].meta
-
-    def _input(self, slot: int) -> Value:
+    def _value(self, slot: int, kernel: int | None) -> Value:
+        """Describe a tensor that a kernel computes, or that is stored already (None)."""
         if slot not in self.values:
-            meta = self._meta(slot)
-            function = computed_by(self.program.nodes[slot])
-            name = next(self.stored)
-            self.values[slot] = Value(name, meta.shape, str(meta.dtype), on_host=function)
-        return self.values[slot]
-
-    def _output(self, number: int, slot: int) -> Value:
-        if slot not in self.values:
-            meta = self._meta(slot)
-            shape = self.asked.get(slot, meta.shape)
-            reasons = tuple(reason.value for reason in self._reasons(slot))
-            value = Value(next(self.made), shape, str(meta.dtype), number, reasons)
-            self.values[slot] = value
+            node = self.program.nodes[slot]
+            is_stored = kernel is None
+            others = sum((value.kernel is None) == is_stored for value in self.values.values())
+            self.values[slot] = Value(
+                f"{'x' if is_stored else 't'}{others}",
+                node.meta.shape if is_stored else self.asked.get(slot, node.meta.shape),
+                str(node.meta.dtype),
+                kernel,
+                () if is_stored else tuple(reason.value for reason in self._reasons(slot)),
+                computed_by(node) if is_stored else None,
+            )
         return self.values[slot]
 
     def _reasons(self, slot: int) -> Iterator[Reason]:

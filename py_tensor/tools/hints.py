@@ -21,68 +21,55 @@ _TOO_WIDE = "the widest dtypes are float64 and complex128, on the CPU only"
 _NO_POINTERS = "GPU memory has no host address; x.numpy() is a copy with {}"
 _OF_NUMPY_ITSELF = "specific to NumPy: np.{}"
 
-_PYTORCH = {
-    "addmm": "c + a @ b",
-    "as_tensor": "pt.asarray",
-    "baddbmm": "c + a @ b",
+_RENAMED = (
+    "alltrue:all as_tensor:asarray bool8:bool broadcast_tensors:broadcast_arrays cat:concat "
+    "chain_matmul:linalg.multi_dot chunk:array_split clamp:clip complex:complex64 "
+    "complex_:complex64 cumproduct:cumprod find_common_type:result_type float:float32 "
+    "float_:float32 from_numpy:asarray gather:take_along_axis ger:outer histc:histogram "
+    "in1d:isin index_select:take Inf:inf Infinity:inf infty:inf int:int32 "
+    "inverse:linalg.inv is_complex:iscomplexobj logsumexp:logaddexp.reduce movedim:moveaxis "
+    "NAN:nan NaN:nan neg:negative PINF:inf pinverse:linalg.pinv product:prod range:arange "
+    "repeat_interleave:repeat round_:round sgn:sign sometrue:any swapdims:swapaxes "
+    "symeig:linalg.eigh take_along_dim:take_along_axis tensor_split:array_split "
+    "unbind:unstack unflatten:reshape view:reshape"
+)
+"""Functions and dtypes of PyTorch, or that NumPy 2 has removed, and their names here."""
+
+_TENSORS = {"Bool": "bool", "Float": "float32", "Half": "float16", "Int": "int32", "Long": "int64"}
+
+_REPLACED = {
+    "asfarray": "pt.asarray(x, dtype=float)",
+    "asscalar": "x.item()",
+    "msort": "pt.sort(x, axis=0)",
+    "NINF": "-pt.inf",
+    **dict.fromkeys(("addmm", "baddbmm"), "c + a @ b"),
     "bernoulli": "pt.random.binomial(1, p)",
-    "BoolTensor": "pt.tensor(data, dtype=pt.bool)",
-    "broadcast_tensors": "pt.broadcast_arrays",
     "bucketize": "pt.searchsorted(boundaries, x)",
-    "cat": "pt.concat",
     "cdist": "pt.linalg.norm(x[:, None] - y, axis=-1)",
-    "chain_matmul": "pt.linalg.multi_dot",
-    "chunk": "pt.array_split",
-    "clamp": "pt.clip",
-    "complex": "pt.complex64",
     "DoubleTensor": 'pt.tensor(data, dtype=pt.float64, device="cpu")',
-    "float": "pt.float32",
-    "FloatTensor": "pt.tensor(data, dtype=pt.float32)",
     "frac": "x - pt.trunc(x)",
-    "from_numpy": "pt.asarray",
-    "gather": "pt.take_along_axis",
-    "ger": "pt.outer",
-    "HalfTensor": "pt.tensor(data, dtype=pt.float16)",
-    "histc": "pt.histogram",
-    "index_add": "pt.add.at(x, indices, values)",
+    **dict.fromkeys(("index_add", "scatter_add"), "pt.add.at(x, indices, values)"),
     "index_put": "x[indices] = values",
-    "index_select": "pt.take",
-    "int": "pt.int32",
-    "IntTensor": "pt.tensor(data, dtype=pt.int32)",
-    "inverse": "pt.linalg.inv",
-    "is_complex": "pt.iscomplexobj",
     "is_floating_point": 'pt.isdtype(x.dtype, "real floating")',
     "is_tensor": "isinstance(x, pt.Tensor)",
     "kthvalue": "pt.partition(x, k - 1)[k - 1]",
     "lerp": "x + (y - x) * weight",
-    "logsumexp": "pt.logaddexp.reduce",
-    "LongTensor": "pt.tensor(data, dtype=pt.int64)",
     "masked_fill": "pt.where(mask, value, x)",
     "masked_select": "x[mask]",
-    "movedim": "pt.moveaxis",
     "multinomial": "pt.random.choice(n, size, p=p)",
     "narrow": "x[start:start + length]",
-    "neg": "pt.negative",
     "numel": "x.size",
     "one_hot": "pt.eye(n)[labels]",
-    "pinverse": "pt.linalg.pinv",
     "rand_like": "pt.rand(*x.shape)",
     "randn_like": "pt.randn(*x.shape)",
     "randperm": "pt.random.permutation(n)",
-    "range": "pt.arange",
-    "repeat_interleave": "pt.repeat",
     "rsqrt": "1 / pt.sqrt(x)",
-    "scatter_add": "pt.add.at(x, indices, values)",
-    "sgn": "pt.sign",
-    "swapdims": "pt.swapaxes",
-    "symeig": "pt.linalg.eigh",
     "t": "x.T",
-    "take_along_dim": "pt.take_along_axis",
-    "tensor_split": "pt.array_split",
     "topk": "pt.sort(x, descending=True)[:k]",
-    "unbind": "pt.unstack",
-    "unflatten": "pt.reshape",
-    "view": "pt.reshape",
+    **{
+        f"{name}Tensor": f"pt.tensor(data, dtype=pt.{dtype})"
+        for name, dtype in _TENSORS.items()
+    },
     **{
         name: f"pt.linalg.{name}"
         for name in (
@@ -117,30 +104,10 @@ _PLOTS = {
 }
 """Functions of Matplotlib, and their equivalents here."""
 
-_OLD = {
-    "alltrue": "pt.all",
-    "asfarray": "pt.asarray(x, dtype=float)",
-    "asscalar": "x.item()",
-    "bool8": "pt.bool",
-    "complex_": "pt.complex64",
-    "cumproduct": "pt.cumprod",
-    "find_common_type": "pt.result_type",
-    "float_": "pt.float32",
-    "in1d": "pt.isin",
-    **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), "pt.inf"),
-    "msort": "pt.sort(x, axis=0)",
-    **dict.fromkeys(("NAN", "NaN"), "pt.nan"),
-    "NINF": "-pt.inf",
-    "product": "pt.prod",
-    "round_": "pt.round",
-    "sometrue": "pt.any",
-}
-"""Names that NumPy 2 has removed, and their equivalents."""
-
 FUNCTIONS: dict[str, str] = {
     **_PLOTS,
-    **{name: f"use {called}" for name, called in _OLD.items()},
-    **{name: f"use {called}" for name, called in _PYTORCH.items()},
+    **{name: f"use pt.{new}" for name, new in (pair.split(":") for pair in _RENAMED.split())},
+    **{name: f"use {called}" for name, called in _REPLACED.items()},
     **dict.fromkeys(("func", "inference_mode", "jacobian", "optim"), _NO_GRADIENTS),
     "vmap": "functions take further leading axes and broadcast; vmap is not supported yet",
     "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
@@ -184,9 +151,14 @@ FUNCTIONS: dict[str, str] = {
 }  # fmt: skip
 """Hints for names that are missing in the package."""
 
+_DTYPES = {
+    **{"bool": "bool", "byte": "uint8", "short": "int16", "int": "int32", "long": "int64"},
+    **{"half": "float16", "float": "float32"},
+}
+"""PyTorch's methods that convert to a dtype."""
+
 _PYTORCH_METHODS = {
     "bernoulli_": "x[...] = pt.random.binomial(1, p, x.shape)",
-    "byte": "x.astype(pt.uint8)",
     "clamp": "x.clip(min, max)",
     "clamp_": "x[...] = x.clip(min, max)",
     "contiguous": "pt.ascontiguousarray(x)",
@@ -194,7 +166,6 @@ _PYTORCH_METHODS = {
     "element_size": "x.itemsize",
     "expand_as": "pt.broadcast_to(x, y.shape)",
     "H": "x.T.conj()",
-    "half": "x.astype(pt.float16)",
     "index_copy_": "x[indices] = values",
     "index_fill_": "x[indices] = value",
     "is_contiguous": "x.flags.c_contiguous",
@@ -205,21 +176,17 @@ _PYTORCH_METHODS = {
     "neg": "-x",
     "neg_": "x *= -1",
     "nelement": "x.size",
-    "new_empty": "pt.empty(shape, dtype=x.dtype)",
     "new_full": "pt.full(shape, value, dtype=x.dtype)",
-    "new_ones": "pt.ones(shape, dtype=x.dtype)",
     "new_tensor": "pt.asarray(data, dtype=x.dtype)",
-    "new_zeros": "pt.zeros(shape, dtype=x.dtype)",
+    **{f"new_{name}": f"pt.{name}(shape, dtype=x.dtype)" for name in ("empty", "ones", "zeros")},
     "normal_": "x[...] = pt.random.normal(size=x.shape)",
     "random_": "x[...] = pt.randint(low, high, x.shape)",
-    "reshape_as": "x.reshape(y.shape)",
+    **dict.fromkeys(("reshape_as", "view_as"), "x.reshape(y.shape)"),
     **dict.fromkeys(("scatter", "scatter_"), "pt.put_along_axis(x, indices, values, axis)"),
-    "short": "x.astype(pt.int16)",
     "stride": "x.strides, in bytes",
     "sub_": "x -= y",
     "type_as": "x.astype(y.dtype)",
     "uniform_": "x[...] = pt.random.uniform(size=x.shape)",
-    "view_as": "x.reshape(y.shape)",
 }
 """Methods of PyTorch and their equivalents here."""
 
@@ -234,7 +201,7 @@ METHODS: dict[str, str] = {
     ),
     "data_ptr": _NO_POINTERS.format("ctypes"),
     "clone": "use x.copy()",
-    "bool": "use x.astype(pt.bool)",
+    **{name: f"use x.astype(pt.{dtype})" for name, dtype in _DTYPES.items()},
     "copy_": "use x[...] = y",
     "cpu": 'use x.to("cpu")',
     "cuda": 'use x.to("webgpu")',
@@ -242,15 +209,12 @@ METHODS: dict[str, str] = {
     "dim": "use x.ndim",
     "double": 'use x.astype(pt.float64) on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "use x.fill(value)"),
-    "float": "use x.astype(pt.float32)",
     "itemset": "use x[index] = value",
     "newbyteorder": "use x.byteswap()",
     "tostring": "use x.tobytes()",
     **dict.fromkeys(("getfield", "setfield"), "elements have no fields; use x.view(dtype)"),
     "gpu": 'use x.to("webgpu")',
     "hist": "use pt.histogram, or pt.hist to draw one",
-    "int": "use x.astype(pt.int32)",
-    "long": "use x.astype(pt.int64)",
     **dict.fromkeys(("masked_fill", "masked_fill_"), "use x[mask] = value"),
     "type": "use x.astype(dtype)",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Profile", "profile"]
 
+COUNTS = ("compiles", "planned", "recalled", "flushes")
 COARSE = 1000  # ns; browsers that round times use much larger steps
 
 
@@ -61,7 +62,7 @@ class Compile:
     time: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Kernel:
     """All runs of the kernels with one label, and their totals.
 
@@ -139,7 +140,7 @@ class Profile:
             self.host = {phase: ended[phase] - self._began[phase] for phase in PHASES}
             timed: Timed = self._backend.stop_timing()
         after: dict[str, int] = self._backend.stats()
-        for name in ("compiles", "planned", "recalled", "flushes"):
+        for name in COUNTS:
             setattr(self, name, after[name] - self._before[name])
         self.dispatches = [
             Dispatch(m.program.label, m.program.variant, begin, end, m.operations, m.traffic)
@@ -154,21 +155,18 @@ class Profile:
 
     def kernels(self) -> list[Kernel]:
         """Return the dispatches by label, longest total time first."""
-        by_name: dict[str, Kernel] = {}
+        labels = [*self.dispatches, *self.compilations]
+        by_name = {each.kernel: Kernel(each.kernel) for each in labels}
         for d in self.dispatches:
-            k = by_name.get(d.kernel, Kernel(d.kernel))
-            by_name[d.kernel] = replace(
-                k,
-                calls=k.calls + 1,
-                time=k.time + d.time,
-                operations=k.operations + d.operations,
-                traffic=k.traffic + d.traffic,
-            )
+            k = by_name[d.kernel]
+            k.calls += 1
+            k.time += d.time
+            k.operations += d.operations
+            k.traffic += d.traffic
         for c in self.compilations:
-            k = by_name.get(c.kernel, Kernel(c.kernel))
-            by_name[c.kernel] = replace(
-                k, compiles=k.compiles + 1, compile_time=k.compile_time + c.time
-            )
+            k = by_name[c.kernel]
+            k.compiles += 1
+            k.compile_time += c.time
         return sorted(by_name.values(), key=lambda k: -k.time)
 
     def __repr__(self) -> str:
@@ -225,14 +223,13 @@ class Profile:
         The values are those of `Dispatch`, `Kernel`, `Compile` and `Profile`. Under Pyodide, paths
         refer to its virtual file system.
         """
-        counts = ("compiles", "planned", "recalled", "flushes")
         report = {
             "dispatches": [asdict(d) for d in self.dispatches],
             "kernels": [asdict(k) for k in self.kernels()],
             "compilations": [asdict(c) for c in self.compilations],
             "host": self.host,
-        } | {name: getattr(self, name) for name in counts}
-        return _written(json.dumps(report), path)
+        } | {name: getattr(self, name) for name in COUNTS}
+        return written(json.dumps(report), path)
 
     def to_chrome_trace(self, path: str | Path | None = None) -> str:
         """Return the dispatches in Chrome's trace event format, for Perfetto and chrome://tracing.
@@ -259,7 +256,7 @@ class Profile:
             "plans made": self.planned,
         }
         trace = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
-        return _written(json.dumps(trace), path)
+        return written(json.dumps(trace), path)
 
 
 def profile() -> Profile:
@@ -283,7 +280,8 @@ def is_rounded(times: Sequence[int]) -> bool:
     return bool(times) and min(times) >= COARSE and len(set(times)) <= 1 + len(times) // 8
 
 
-def _written(text: str, path: str | Path | None) -> str:
+def written(text: str, path: str | Path | None) -> str:
+    """Return a text, after writing it to the file at `path`, if given."""
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

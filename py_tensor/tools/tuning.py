@@ -17,7 +17,7 @@ from py_tensor.backends.choice import default_device
 from py_tensor.base.errors import DeviceError, DeviceLostError
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, tuning_parameters, value_of
 from py_tensor.runtime.host import host
-from py_tensor.tools.profiling import duration
+from py_tensor.tools.profiling import duration, written
 
 if TYPE_CHECKING:
     from py_tensor.backends.webgpu import WebGPU
@@ -66,7 +66,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     DeviceLostError
         If the device was lost meanwhile. Then, as after an interrupt, nothing has changed.
     """
-    from py_tensor.tools.contest import OUT_OF_TIME, Attempt, contest
+    from py_tensor.tools.contest import OUT_OF_TIME, Attempt, Contest
 
     backend = _backend("tune")
     values = tuning_parameters(backend.profile.software)
@@ -84,7 +84,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         if perf_counter() > deadline:
             chosen, attempts = choices, [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
         else:
-            chosen, attempts = contest(backend, name, choices, deadline)
+            chosen, attempts = Contest(backend, name, choices, deadline).result()
         if backend.generation != generation:
             raise DeviceLostError("tune: the GPU device was lost; its choices were not changed")
         if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
@@ -183,10 +183,7 @@ class Tuning:
 
         Times are in seconds. Under Pyodide paths refer to its virtual file system.
         """
-        text = self._record or _Record(dict(self.adapter), None, {}, {}).to_json()
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return written(self._record or _Record(dict(self.adapter), None, {}, {}).to_json(), path)
 
     @staticmethod
     def from_json(source: str | Path) -> Tuning:

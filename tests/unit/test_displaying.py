@@ -247,7 +247,7 @@ def test_float64_has_bounds_of_its_own(screen: Recorder) -> None:
     wide = pt.tensor([[-1e300, 0.0, 1e300]], dtype=pt.float64)
     pt.imshow(wide, vmin=-1e300, vmax=1e300, cmap="gray")
     assert bytes(screen.posted[0][2])[::4] == bytes([0, 128, 255])
-    with pytest.raises(ValueError, match="vmin must be a finite number, not -inf"):
+    with pytest.raises(ValueError, match="vmin must be a finite float64, not -inf"):
         pt.imshow(wide, vmin=-INF)
 
 

@@ -31,7 +31,7 @@ EXAMPLES = Path(__file__).parent / "examples.txt"
 SECTIONS = {
     "conversion": "Tensors from data",
     "creation": "Creation",
-    "default_generator": "Random numbers",
+    "generator": "Random numbers",
     "elementwise": "Elementwise",
     "transcendental": "Exponentials and trigonometry",
     "arithmetic": "Elementwise",
