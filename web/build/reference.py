@@ -44,8 +44,6 @@ SECTIONS = {
     "packing": "Bits",
     "reduction": "Reductions",
     "statistics": "Statistics",
-    "quantiles": "Statistics",
-    "nan_reductions": "Statistics",
     "histograms": "Statistics",
     "scan": "Cumulative sums",
     "differences": "Differences and integrals",
@@ -61,15 +59,13 @@ SECTIONS = {
     "movement": "Shapes",
     "attributes": "Shapes",
     "memory": "Shapes",
-    "namespace": "Tensors from data",
-    "requirements": "Tensors from data",
+    "conversions": "Tensors from data",
     "rearrange": "Rearranging",
     "joining": "Rearranging",
     "sliding": "Rearranging",
     "grids": "Grids and indices",
     "window_functions": "Window functions",
     "polynomials": "Polynomials",
-    "fitting": "Polynomials",
     "functional": "Applying functions",
     "iterating": "Applying functions",
     "gather": "Indexing",
@@ -87,7 +83,6 @@ SECTIONS = {
     "session": "Device",
     "device": "Device",
     "numeric": "Dtypes",
-    "scalar_types": "Dtypes",
 }
 """The headings of modules, in order; a module that is not listed has its own name."""
 
