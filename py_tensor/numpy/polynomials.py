@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from warnings import warn
 
-from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called
+from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called, warn_of_rank
 from py_tensor.base import dtypes
-from py_tensor.base.errors import RankWarning, ShapeError
-from py_tensor.linalg.decompositions import LinAlgError, svd, svdvals
+from py_tensor.base.errors import ShapeError
+from py_tensor.linalg.decompositions import LinAlgError, by_singular_values, svdvals
 from py_tensor.numpy.grids import vander
+from py_tensor.ops import movement
 from py_tensor.ops.creation import ones, zeros, zeros_like
-from py_tensor.ops.elementwise import equal, sqrt, where
-from py_tensor.ops.linalg import matmul
-from py_tensor.ops.movement import (
-    concat,
-    converted,
-    expand_dims,
-    flip,
-    in_common_dtype,
-    members_of,
-    pad_constant,
-    ravel,
-    stack,
-    swapaxes,
-    widened,
-)
+from py_tensor.ops.elementwise import sqrt, where
+from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, widened
 from py_tensor.ops.operands import Operand, Scalar, known, number_like, tensor_beside, whole_number
-from py_tensor.ops.reduction import max, min, sum
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -43,7 +29,7 @@ def _coefficients(op: str, p: Operand) -> Tensor:
     x = tensor_of(getattr(p, "coeffs", p), op)
     if x.ndim > 1:
         raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
-    return ravel(x)
+    return x.ravel()
 
 
 def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
@@ -52,7 +38,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     If `x` is a `poly1d`, return the composition.
     """
     p = getattr(p, "coeffs", p)
-    coefficients = list(members_of("polyval", p))
+    coefficients = list(movement.members_of("polyval", p))
     if hasattr(x, "coeffs"):
         total: Any = type(x)([0])
     else:
@@ -147,7 +133,7 @@ def poly(seq_of_zeros: Operand) -> Any:
     if not x.size:
         return 1.0
     x = converted(x, dtypes.at_least_single(x.dtype))
-    return adapted("poly", host.load_numpy().poly)(x if x.ndim else ravel(x))
+    return adapted("poly", host.load_numpy().poly)(x if x.ndim else x.ravel())
 
 
 # -- A polynomial as an object ------------------------------------------------------------------
@@ -305,82 +291,50 @@ def polyfit(
         raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
     x, y = _points("polyfit", x, y)
     weights = None if w is None else _weights_of("polyfit", w, x)
-    low, high = min(x), max(x)
-    half = where(equal(low, high), 1.0, (high - low) / 2)
+    low, high = x.min(), x.max()
+    half = where(low == high, 1.0, (high - low) / 2)
     middle = (low + high) / 2
     powers = _weighted(vander((x - middle) / half, order), weights)
-    values = _weighted(y if y.ndim == 2 else expand_dims(y, 1), weights)
+    values = _weighted(y if y.ndim == 2 else y[:, None], weights)
     cut = _cut_of(x, rcond)
     across = _orthonormal(powers)
-    inverse, rank = _inverse(matmul(swapaxes(across, 0, 1), powers), cut)
-    coefficients = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
-    rest = sum((values - matmul(powers, coefficients)) ** 2, 0)
+    inverse, rank, _ = by_singular_values(across.T @ powers, cut)
+    coefficients = inverse @ (across.T @ values)
+    rest = ((values - powers @ coefficients) ** 2).sum(0)
     change = _change(1 / half, -middle / half, order)
-    coefficients = matmul(change, coefficients)
+    coefficients = change @ coefficients
+    columns, lengths = _normalized(_weighted(vander(x, order), weights))
     ranks = known(rank)
     if ranks is None or ranks < order:
-        other, _ = _shortest(_weighted(vander(x, order), weights), values, cut)
-        coefficients = where(rank < order, other, coefficients)
+        shortest, _, _ = by_singular_values(columns, cut, values)
+        coefficients = where(rank < order, shortest / lengths[:, None], coefficients)
     coefficients = coefficients if y.ndim == 2 else coefficients[:, 0]
     if full:
         count = int(rank)
-        columns, _ = _normalized(_weighted(vander(x, order), weights))
-        return (
-            coefficients,
-            rest if count == order < x.size else rest[:0],
-            count,
-            svdvals(columns),
-            cut,
-        )
+        rest = rest if count == order < x.size else rest[:0]
+        return coefficients, rest, count, svdvals(columns), cut
     if cov and ranks is not None and ranks < order:
         raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
-    _warn_of_rank("polyfit", ranks, order)
+    if ranks is not None:
+        warn_of_rank("polyfit", ranks, order)
     if not cov:
         return coefficients
-    spread = matmul(change, inverse)
-    spread = matmul(spread, swapaxes(spread, 0, 1))
+    spread = change @ inverse
+    spread = spread @ spread.T
     if cov == "unscaled":
         scale = ones(1, x.dtype, device=x.device)
     elif x.size <= order:
         raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
     else:
         scale = rest / (x.size - order)
-    return coefficients, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
+    return coefficients, spread * scale[0] if y.ndim == 1 else spread[..., None] * scale
 
 
 def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
     """Return columns divided by their norms, and the norms, with 1 for 0."""
-    lengths = sqrt(sum(powers * powers, 0))
+    lengths = sqrt((powers * powers).sum(0))
     lengths = where(lengths > 0, lengths, 1.0)
     return powers / lengths, lengths
-
-
-def _shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
-    """Return the least-squares solution for columns, and the rank of the columns.
-
-    Of several solutions it is the shortest, with factors scaled by the norms of the columns.
-    """
-    normalized, lengths = _normalized(columns)
-    inverse, rank = _inverse(normalized, cut)
-    return matmul(inverse, values) / expand_dims(lengths, 1), rank
-
-
-def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
-    """Return the pseudo-inverse of a matrix, and its rank, with `cut` as the relative threshold."""
-    u, s, vh = svd(x, full_matrices=False)
-    counts = s > cut * s[0]
-    inverse = where(counts, 1 / where(counts, s, 1.0), 0.0)
-    return matmul(swapaxes(vh, 0, 1), expand_dims(inverse, 1) * swapaxes(u, 0, 1)), sum(counts)
-
-
-def _warn_of_rank(op: str, rank: Any, order: int) -> None:
-    """Warn if the rank is known to be less than the number of coefficients."""
-    if rank is not None and rank < order:
-        warn(
-            f"{op}: the rank, {rank}, is less than the number of coefficients, {order}",
-            RankWarning,
-            stacklevel=3,
-        )
 
 
 def _points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
@@ -403,7 +357,7 @@ def _cut_of(x: Tensor, rcond: float | None) -> float:
 
 
 def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:
-    return x if weights is None else x * expand_dims(weights, 1)
+    return x if weights is None else x * weights[:, None]
 
 
 def _orthonormal(x: Tensor) -> Tensor:
@@ -411,15 +365,14 @@ def _orthonormal(x: Tensor) -> Tensor:
 
     (Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt process, 2005.)
     """
-    basis: Tensor | None = None
+    basis = x[:, :0]
     for i in range(x.shape[1]):
         column = x[:, i : i + 1]
-        for _ in range(2 if basis is not None else 0):
-            column = column - matmul(basis, matmul(swapaxes(basis, 0, 1), column))
-        size = sqrt(sum(column * column))
+        for _ in range(2 if i else 0):
+            column = column - basis @ (basis.T @ column)
+        size = sqrt((column * column).sum())
         column = column / where(size > 0, size, 1.0)
-        basis = column if basis is None else concat([basis, column], 1)
-    assert basis is not None
+        basis = concat([basis, column], 1)
     return basis
 
 
@@ -430,4 +383,4 @@ def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
     for _ in range(order - 1):
         row = concat([row[1:], row[:1] * 0]) * a + row * b
         rows.append(row)
-    return swapaxes(flip(stack(rows), 0), 0, 1)
+    return movement.stack(rows[::-1], 1)
