@@ -46,7 +46,6 @@ bool = bool_
 __version__ = '0.1.0'
 __array_api_version__ = '2025.12'
 from py_tensor.adapters.iterating import *
-from py_tensor.adapters.text_files import *
 from py_tensor.adapters.texts import *
 from py_tensor.display.plotting import *
 from py_tensor import emath as emath
@@ -55,20 +54,15 @@ from py_tensor import lib as lib
 from py_tensor import linalg as linalg
 from py_tensor.numpy.attributes import *
 from py_tensor.numpy.complex_results import *
+from py_tensor.numpy.conversions import *
 from py_tensor.numpy.differences import *
 from py_tensor.numpy.files import *
-from py_tensor.numpy.fitting import *
 from py_tensor.numpy.functional import *
 from py_tensor.numpy.grids import *
 from py_tensor.numpy.histograms import *
 from py_tensor.numpy.joining import *
-from py_tensor.numpy.namespace import *
-from py_tensor.numpy.nan_reductions import *
 from py_tensor.numpy.numeric import *
 from py_tensor.numpy.polynomials import *
-from py_tensor.numpy.quantiles import *
-from py_tensor.numpy.requirements import *
-from py_tensor.numpy.scalar_types import *
 from py_tensor.numpy.setops import *
 from py_tensor.numpy.statistics import *
 from py_tensor.ops.kernel import *

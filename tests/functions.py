@@ -12,8 +12,7 @@ FOLDERS = ("py_tensor.ops.", "py_tensor.numpy.")
 OTHERS = {"rand", "randint", "randn"}
 # These ask for what is known without elements, or read and write files.
 WITHOUT_ELEMENTS = (
-    "attributes", "files", "kernel", "memory", "namespace", "numeric", "requirements",
-    "scalar_types",
+    "attributes", "conversions", "files", "kernel", "memory", "numeric",
 )  # fmt: skip
 NO_OPS = {"broadcast_shapes", "iscomplexobj", "isrealobj", "ndenumerate", "ndindex"}
 

@@ -120,16 +120,18 @@ def _result(op: str, function: Callable[..., Any], args: list[Any], options: dic
         bound.arguments["full"] = True  # so that NumPy does not warn: its class is another one
         coefficients, facts = function(*bound.args, **bound.kwargs)
     rank, order = facts[1], len(facts[2])
-    if rank < order and not is_full:
-        warn(
-            f"{op}: the rank, {rank}, is less than the number of coefficients, {order}",
-            RankWarning,
-            stacklevel=3,
-        )
     if not is_full:
+        warn_of_rank(op, rank, order)
         return coefficients
     residuals, _, singular, cut = facts
     return coefficients, [residuals, int(rank), singular, float(cut)]
+
+
+def warn_of_rank(op: str, rank: int, order: int) -> None:
+    """Warn if the rank is less than the number of coefficients."""
+    if rank < order:
+        words = f"{op}: the rank, {rank}, is less than the number of coefficients, {order}"
+        warn(words, RankWarning, stacklevel=3)
 
 
 def _values(

@@ -2,62 +2,31 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from py_tensor.base.dtypes import real_of
 from py_tensor.base.errors import ShapeError
-from py_tensor.base.shapes import normalize_axes, normalize_axis, size_of
-from py_tensor.linalg.decompositions import (
-    EighResult,
-    EigResult,
-    LinAlgError,
-    QRResult,
-    SlogdetResult,
-    SVDResult,
-    cholesky,
-    det,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    inv,
-    lstsq,
-    matrix_rank,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    svdvals,
-    unchecked_inverse,
-)
+from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
+from py_tensor.linalg import decompositions
+from py_tensor.linalg.decompositions import *
 from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import abs, isnan, multiply, not_equal, power, root_of_squares, where
-from py_tensor.ops.movement import (
-    as_floating,
-    broadcast_to,
-    converted,
-    matrix_transpose,
-    ravel,
-    reshape,
-)
+from py_tensor.ops.elementwise import isnan, multiply, power, root_of_squares, where
+from py_tensor.ops.movement import as_floating, broadcast_to, converted, matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, number_like, tensors_of, whole_number
 from py_tensor.ops.out import stored
-from py_tensor.ops.reduction import Axes, any, max, min, sum
+from py_tensor.ops.reduction import Axes
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
-    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
-    "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
-    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
-    "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot", "vector_norm",
+    "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+    "multi_dot", "norm", "outer", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
+__all__ += decompositions.__all__
 
 
 def __dir__() -> list[str]:
@@ -126,8 +95,8 @@ def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False)
     """
     x = as_floating(x, "norm")
     if axis is None and ord is None:
-        length = _length(ravel(x), 0, False)
-        return reshape(length, (1,) * x.ndim) if keepdims else length
+        length = _length(x.ravel(), 0, False)
+        return length.reshape((1,) * x.ndim) if keepdims else length
     axes = normalize_axes("norm", axis, x.ndim)
     if len(axes) == 1:
         return _of_vectors(x, ord, axes[0], keepdims)
@@ -139,14 +108,14 @@ def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False)
 
 
 def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    return root_of_squares(sum(squared_length(x), axis, keepdims=keepdims))
+    return root_of_squares(squared_length(x).sum(axis, keepdims=keepdims))
 
 
 def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
     """Return the largest element, 0 if there are none; or the smallest, which must exist."""
     if order > 0:
-        return max(sizes, axis, keepdims=keepdims, initial=0)
-    return min(sizes, axis, keepdims=keepdims)
+        return sizes.max(axis, keepdims=keepdims, initial=0)
+    return sizes.min(axis, keepdims=keepdims)
 
 
 def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
@@ -157,12 +126,12 @@ def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
     if order in (math.inf, -math.inf):
         return _extreme(abs(x), order, axis, keepdims)
     if order == 0:
-        return converted(sum(not_equal(x, 0), axis, keepdims=keepdims), real_of(x.dtype))
+        return converted((x != 0).sum(axis, keepdims=keepdims), real_of(x.dtype))
     if order == 1:
-        return sum(abs(x), axis, keepdims=keepdims)
+        return abs(x).sum(axis, keepdims=keepdims)
     if not isinstance(order, int | float):
         raise ValueError(f"norm: {order!r} is not a vector norm")
-    return power(sum(power(abs(x), float(order)), axis, keepdims=keepdims), 1 / order)
+    return power(power(abs(x), float(order)).sum(axis, keepdims=keepdims), 1 / order)
 
 
 def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
@@ -170,13 +139,12 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         return _length(x, axes, keepdims)
     if order in (2, -2, "nuc"):
         values = svdvals(rearrange.moveaxis(x, axes, (-2, -1)))
-        norms = sum(values, -1) if order == "nuc" else _extreme(values, order, -1, False)
-        one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-        return reshape(norms, one) if keepdims else norms
+        norms = values.sum(-1) if order == "nuc" else _extreme(values, order, -1, False)
+        return norms.reshape(reduced(x.shape, axes)) if keepdims else norms
     if order not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: {order!r} is not a matrix norm")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
-    sums = sum(abs(x), summed, keepdims=True)
+    sums = abs(x).sum(summed, keepdims=True)
     norms = _extreme(sums, order, chosen, True)
     return norms if keepdims else norms.squeeze(axes)
 
@@ -205,11 +173,10 @@ def vector_norm(
     x = tensor_of(x, "vector_norm")
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
-    shape = tuple(x.shape[a] for a in kept)
     count = math.prod(x.shape[a] for a in axes)
-    norms = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
-    one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-    return reshape(norms, one) if keepdims else norms
+    vectors = x.transpose((*kept, *axes)).reshape(*dropped(x.shape, axes), count)
+    norms = norm(vectors, ord, -1)
+    return norms.reshape(reduced(x.shape, axes)) if keepdims else norms
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
@@ -236,8 +203,8 @@ def cond(x: Operand, p: Any = None) -> Tensor:
         s = svdvals(x)
         ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        ratio = multiply(norm(x, p, axes), norm(unchecked_inverse(x), p, axes))
-    return where(isnan(ratio) & ~any(isnan(x), axes), math.inf, ratio)
+        ratio = multiply(norm(x, p, axes), norm(decompositions.unchecked_inverse(x), p, axes))
+    return where(isnan(ratio) & ~isnan(x).any(axes), math.inf, ratio)
 
 
 def matrix_power(a: Operand, n: int) -> Tensor:
@@ -288,7 +255,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         raise LinAlgError(
             f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
         )
-    return reshape(inv(reshape(x, (size_of(rows), -1))), (*columns, *rows))
+    return inv(x.reshape(size_of(rows), -1)).reshape(*columns, *rows)
 
 
 def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Tensor:
@@ -313,8 +280,7 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         raise ShapeError(
             f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
         )
-    solution = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
-    return reshape(solution, shape)
+    return solve(x.reshape(wanted.size, wanted.size), wanted.ravel()).reshape(shape)
 
 
 def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
@@ -331,19 +297,17 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     n = len(factors)
     if n < 2:
         raise ValueError(f"multi_dot: takes at least two operands, not {n}")
-    if builtins.any(x.ndim != 2 for x in factors[1:-1]) or {
-        factors[0].ndim,
-        factors[-1].ndim,
-    } - {1, 2}:
+    inner, ends = {x.ndim for x in factors[1:-1]}, {factors[0].ndim, factors[-1].ndim}
+    if inner - {2} or ends - {1, 2}:
         raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in factors]}")
-    sizes = [factors[0].shape[0] if factors[0].ndim == 2 else 1]
-    sizes += [x.shape[0] for x in factors[1:]]
-    sizes.append(factors[-1].shape[1] if factors[-1].ndim == 2 else 1)
+    first, last = factors[0], factors[-1]
+    sizes = [first.shape[0] if first.ndim == 2 else 1, *(x.shape[0] for x in factors[1:])]
+    sizes.append(last.shape[1] if last.ndim == 2 else 1)
     best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(n)}
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            best[i, j] = builtins.min(
+            best[i, j] = min(
                 (best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
                 for k in range(i, j)
             )

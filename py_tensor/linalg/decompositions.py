@@ -19,43 +19,30 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import Shape, broadcast, size_of
+from py_tensor.codegen.factorization import SIDES
 from py_tensor.ir.arrays import Array
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
-from py_tensor.ops.elementwise import (
-    abs,
-    equal,
-    floor,
-    isfinite,
-    logical_and,
-    maximum,
-    sign,
-    sqrt,
-    where,
-)
+from py_tensor.ops.elementwise import floor, isfinite, maximum, sign, sqrt, where
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.jacobi import SIDES, diagonalized, orthogonalized
-from py_tensor.ops.linalg import matmul
-from py_tensor.ops.movement import (
-    broadcast_to,
-    concat,
-    converted,
-    diagonal,
-    expand_dims,
-    in_common_dtype,
-    swapaxes,
-)
+from py_tensor.ops.jacobi import diagonalized, orthogonalized
+from py_tensor.ops.movement import broadcast_to, concat, converted, expand_dims, in_common_dtype
 from py_tensor.ops.operands import Operand, known, tensors_of
 from py_tensor.ops.rearrange import tril
-from py_tensor.ops.record import Composition, build
-from py_tensor.ops.reduction import any, max, sum
+from py_tensor.ops.record import build
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = [
+    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
+    "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals",
+]  # fmt: skip
 
 
 class LinAlgError(ValueError):
@@ -114,7 +101,7 @@ def _square(op: str, x: Operand) -> Tensor:
 
 
 def _adjoint(x: Tensor) -> Tensor:
-    return conjugated(swapaxes(x, -1, -2))
+    return conjugated(x.mT)
 
 
 # -- Solutions and determinants -----------------------------------------------------------------
@@ -181,9 +168,9 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
             device=a.device,
         )
     b = broadcast_to(b, (*batch, *b.shape[-2:]))
-    columns = concat([swapaxes(a, -1, -2), swapaxes(b, -1, -2)], -2)
+    columns = concat([a.mT, b.mT], -2)
     rows = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
-    return rows[..., 0, :] if is_vector else swapaxes(rows, -1, -2)
+    return rows[..., 0, :] if is_vector else rows.mT
 
 
 def inv(a: Operand) -> Tensor:
@@ -306,19 +293,19 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
 @Composition
 def _reflected(x: Tensor, rows: int) -> Tensor:
     """Return the columns of Q, the first `rows` of them, and of R."""
-    columns = concat([_identity(x, rows, x.shape[-2]), swapaxes(x, -1, -2)], -2)
+    columns = concat([_identity(x, rows, x.shape[-2]), x.mT], -2)
     return build(QR, (columns,), rows) if x.size else columns
 
 
 @Composition
 def _parts_of_qr(stacked: Tensor, rows: int, count: int) -> tuple[Tensor, Tensor]:
     q, r = stacked[..., :rows, :], stacked[..., rows:, :count]
-    return swapaxes(q, -1, -2), swapaxes(r, -1, -2)
+    return q.mT, r.mT
 
 
 @Composition
 def _transposed(stacked: Tensor, count: int) -> Tensor:
-    return swapaxes(stacked[..., :count], -1, -2)
+    return stacked[..., :count].mT
 
 
 # -- Eigenvalues and singular values ------------------------------------------------------------
@@ -340,9 +327,9 @@ def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
 
     Matrices with an infinity or a NaN become zeros, and their powers NaN.
     """
-    size = max(abs(x), (-2, -1), keepdims=True)
+    size = abs(x).max((-2, -1), keepdims=True)
     is_finite = isfinite(size)
-    scale = exp2(floor(log2(where(logical_and(is_finite, size > 0), size, 1))))
+    scale = exp2(floor(log2(where(is_finite & (size > 0), size, 1))))
     return where(is_finite, scale, math.nan), where(is_finite, x / scale, 0)
 
 
@@ -402,7 +389,7 @@ def _unscaled(scale: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, T
 
 
 @Composition
-def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
+def _by_columns(a: Tensor) -> tuple[Tensor, ...]:
     """Return eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
 
     Adding a multiple of the identity makes the matrices positive definite, with a condition number
@@ -411,13 +398,12 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     low, identity = tril(a, -1), _identity(a, a.shape[-1])
     a = low + _adjoint(low) + identity * _real(a)
-    squares = sum(squared_length(matmul(a, a)), (-2, -1), keepdims=True)
+    squares = squared_length(a @ a).sum((-2, -1), keepdims=True)
     shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # at least 1.5 times the largest eigenvalue
     columns = orthogonalized(a + shift * identity, a.shape[-1])
-    vectors = columns / sqrt(sum(squared_length(columns), -2, keepdims=True))
-    values = sum(_real(conjugated(vectors) * matmul(a, vectors)), -2)
-    values, vectors = _sorted(values, vectors)
-    return values, vectors
+    vectors = columns / sqrt(squared_length(columns).sum(-2, keepdims=True))
+    values = _real(conjugated(vectors) * (a @ vectors)).sum(-2)
+    return _sorted(values, vectors)
 
 
 def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:  # noqa: N803
@@ -465,7 +451,7 @@ def svd(
     scale, a = _scaled((x,))
     q, r = qr(a, mode="complete" if full_matrices else "reduced")
     u, s, vh = _reduced_svd(r[..., :n, :] * where(isfinite(scale), 1, scale))
-    u = matmul(q[..., :n], u)
+    u = q[..., :n] @ u
     if full_matrices:
         u = concat((u, where(isfinite(scale), q[..., n:], math.nan)), -1)
     return SVDResult(u, s * scale[..., 0], vh)
@@ -511,10 +497,10 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     scale, a = _scaled((x,))
     turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
     w, v = turned[..., :n, :], turned[..., n:, :]
-    sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
+    sizes, w, v = _sorted(sqrt(squared_length(w).sum(-2)), w, v, descending=True)
     q, r = qr(w)
-    turn = diagonal(r, 0, -2, -1)
-    u = q * expand_dims(where(equal(turn, 0), 1, sign(turn)), -2)
+    turn = r.diagonal(0, -2, -1)
+    u = q * expand_dims(where(turn == 0, 1, sign(turn)), -2)
     is_finite = isfinite(scale)
     u, vh = (where(is_finite, y, math.nan) for y in (u, _adjoint(v)))
     return SVDResult(u, sizes * scale[..., 0], vh)
@@ -548,20 +534,29 @@ def svdvals(x: Operand, /) -> Tensor:
         return _real(build(_LAPACK, (x,), False)[..., 0, :])
     scale, a = _scaled((x,))
     w = orthogonalized(qr(a, mode="r") if m > n else a, n)
-    (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
+    (values,) = _sorted(sqrt(squared_length(w).sum(-2)), descending=True)
     return values * scale[..., 0]
 
 
 # -- By singular values -------------------------------------------------------------------------
 
 
-def _tolerance(x: Tensor, rtol: Any) -> Any:
-    """Return the threshold relative to the largest singular value below which others count as 0."""
-    if rtol is not None:
-        return expand_dims(tensor_of(rtol, "rtol", device=x.device), -1)
-    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * dtypes.epsilon(
-        x.dtype
-    )
+def _count(x: Tensor, s: Tensor, rtol: Any) -> Tensor:
+    """Return which singular values of a matrix count: those above `rtol` times the largest."""
+    if rtol is None:
+        rtol = float(max(x.shape[-2:])) * dtypes.epsilon(x.dtype)
+    elif not isinstance(rtol, float):
+        rtol = expand_dims(tensor_of(rtol, "rtol", device=x.device), -1)
+    return s > rtol * s.max(-1, keepdims=True, initial=0)
+
+
+def by_singular_values(x: Tensor, rtol: Any, y: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Return the pseudo-inverse, or its product with `y`; the rank; and the singular values."""
+    u, s, vh = svd(x, full_matrices=False)
+    counts = _count(x, s, rtol)
+    inverse = expand_dims(where(counts, 1 / where(counts, s, 1), 0.0), -1)
+    across = _adjoint(u) if y is None else _adjoint(u) @ y
+    return _adjoint(vh) @ (inverse * across), counts.sum(-1), s
 
 
 def pinv(
@@ -583,13 +578,10 @@ def pinv(
         Accepted; has no effect.
     """
     x = _floating("pinv", a)
-    u, s, vh = svd(x, full_matrices=False)
     threshold = rcond if rtol is None else rtol
     if threshold is None and x.dtype.has_64_bits:
         threshold = 1e-15
-    cut = _tolerance(x, threshold) * max(s, -1, keepdims=True, initial=0)
-    inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
-    return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
+    return by_singular_values(x, threshold)[0]
 
 
 def matrix_rank(
@@ -606,13 +598,13 @@ def matrix_rank(
     """
     x = tensor_of(A, "matrix_rank")
     if x.ndim < 2:
-        return converted(any(x), dtypes.int32)
+        return converted(x.any(), dtypes.int32)
     x = _floating("matrix_rank", x)
     s = svdvals(x)
     if tol is not None:
         bound = tensor_of(tol, "matrix_rank", device=x.device)
-        return sum(s > (expand_dims(bound, -1) if bound.ndim else bound), -1)
-    return sum(s > _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0), -1)
+        return (s > (expand_dims(bound, -1) if bound.ndim else bound)).sum(-1)
+    return _count(x, s, rtol).sum(-1)
 
 
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
@@ -638,14 +630,10 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
         raise LinAlgError(
             f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"
         )
-    u, s, vh = svd(x, full_matrices=False)
-    columns = expand_dims(y, 1) if y.ndim == 1 else y
     least = dtypes.epsilon(x.dtype) if rcond is not None and rcond < 0 else rcond
-    cut = _tolerance(x, least) * max(s, -1, keepdims=True, initial=0)
-    inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
-    solution = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))
-    rank = int(sum(s > cut))
-    rest = sum(squared_length(columns - matmul(x, solution)), 0)
+    columns = expand_dims(y, 1) if y.ndim == 1 else y
+    solution, counted, s = by_singular_values(x, least, columns)
+    rank, rest = int(counted), squared_length(columns - x @ solution).sum(0)
     if rank < x.shape[1] or x.shape[0] <= x.shape[1]:
         rest = rest[:0]
     return (solution[:, 0] if y.ndim == 1 else solution), rest, rank, s

@@ -448,7 +448,7 @@ def fromfile(
     stored, swapped = _stored(dtype)
     with _opened(file, "rb") as opened:
         if sep:
-            from py_tensor.adapters.text_files import fromstring
+            from py_tensor.adapters.texts import fromstring
 
             text = opened.read()
             text = text if isinstance(text, str) else text.decode("latin1")

@@ -18,7 +18,6 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
-from py_tensor.ops.indexing import as_given
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
 from py_tensor.ops.operands import (
     Operand,
@@ -32,6 +31,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.scatter import as_given
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, cast
 
-from py_tensor.base import dtypes
+from py_tensor.base import dtypes, shapes
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import (
     Shape,
@@ -16,31 +16,25 @@ from py_tensor.base.shapes import (
     parse_shape,
     size_of,
 )
-from py_tensor.base.shapes import broadcast as broadcast_of
 from py_tensor.ir.node import Device
+from py_tensor.ops import movement
 from py_tensor.ops.creation import arange, ones, zeros
-from py_tensor.ops.elementwise import logical_not, not_equal, where
+from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import gather_nd, indices_of
-from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
+from py_tensor.ops.indexing import holds_masks
 from py_tensor.ops.movement import (
     along_axis,
     broadcast_to,
     concat,
     converted,
-    expand_dims,
     flip,
-    in_common_dtype,
-    ravel,
-    reshape,
     reshape_copy,
     sliced,
-    split,
-    swapaxes,
 )
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
-from py_tensor.ops.reduction import Axes, any
-from py_tensor.ops.scatter import flatnonzero, places_of, scatter
+from py_tensor.ops.reduction import Axes
+from py_tensor.ops.scatter import as_given, cast_and_broadcast, flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -54,35 +48,26 @@ __all__ = [
 # -- More axes ----------------------------------------------------------------------------------
 
 
-def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
-    """Return the result for one operand, or a tuple of results for several."""
-    results = tuple(map(function, tensors))
+def _with_axes(op: str, rank: int, tensors: Sequence[Operand]) -> Any:
+    """Return one operand with at least so many axes, or a tuple of several."""
+    results = tuple(_with_more_axes(tensor_of(x, op), rank) for x in tensors)
     return results[0] if len(results) == 1 else results
 
 
-def _with_one_axis(x: Operand) -> Tensor:
-    x = tensor_of(x, "atleast_1d")
-    return x if x.ndim else reshape(x, (1,))
-
-
-def _with_two_axes(x: Operand) -> Tensor:
-    x = tensor_of(x, "atleast_2d")
-    return x if x.ndim > 1 else reshape(x, (1, x.size))
-
-
-def _with_three_axes(x: Operand) -> Tensor:
-    x = tensor_of(x, "atleast_3d")
-    return expand_dims(x, 2) if x.ndim == 2 else x if x.ndim > 2 else reshape(x, (1, x.size, 1))
+def _with_more_axes(x: Tensor, rank: int) -> Tensor:
+    if x.ndim >= rank:
+        return x
+    return x[..., None] if x.ndim == 2 else x.reshape(((-1,), (1, -1), (1, -1, 1))[rank - 1])
 
 
 def atleast_1d(*arys: Operand) -> Any:
     """Return the tensor with at least one axis; for several tensors, a tuple."""
-    return _each(_with_one_axis, arys)
+    return _with_axes("atleast_1d", 1, arys)
 
 
 def atleast_2d(*arys: Operand) -> Any:
     """Return the tensor with at least two axes, a vector as a row; for several, a tuple."""
-    return _each(_with_two_axes, arys)
+    return _with_axes("atleast_2d", 2, arys)
 
 
 def atleast_3d(*arys: Operand) -> Any:
@@ -90,7 +75,7 @@ def atleast_3d(*arys: Operand) -> Any:
 
     A vector of n elements becomes ``(1, n, 1)``; a matrix gets a new last axis.
     """
-    return _each(_with_three_axes, arys)
+    return _with_axes("atleast_3d", 3, arys)
 
 
 def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
@@ -99,7 +84,7 @@ def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
     `subok` is accepted and has no effect.
     """
     operands = [tensor_of(x, "broadcast_arrays") for x in args]
-    shape = broadcast_of("broadcast_arrays", *(x.shape for x in operands))
+    shape = shapes.broadcast("broadcast_arrays", *(x.shape for x in operands))
     return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in operands)
 
 
@@ -142,7 +127,7 @@ class broadcast:  # noqa: N801 - NumPy's name
 
     @property
     def iters(self) -> tuple[Iterator[Any], ...]:
-        return tuple(iter(ravel(x).tolist()) for x in self._operands)
+        return tuple(iter(x.ravel().tolist()) for x in self._operands)
 
     def reset(self) -> None:
         """Restart at the first index."""
@@ -170,9 +155,7 @@ def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
     to = start + x.ndim if start < 0 else start
     if not 0 <= to <= x.ndim:
         raise ShapeError(f"rollaxis: start {start} is out of bounds for {x.ndim} axes")
-    order = [a for a in range(x.ndim) if a != along]
-    order.insert(to - (along < to), along)
-    return x.transpose(tuple(order))
+    return moveaxis(x, along, to - (along < to))
 
 
 # -- Joining ------------------------------------------------------------------------------------
@@ -180,13 +163,13 @@ def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
 
 def dstack(tup: Sequence[Operand]) -> Tensor:
     """Join tensors along the third axis."""
-    return concat([_with_three_axes(x) for x in tensors_of("dstack", tup)], 2)
+    return concat([_with_more_axes(x, 3) for x in tensors_of("dstack", tup)], 2)
 
 
 def column_stack(tup: Sequence[Operand]) -> Tensor:
     """Stack vectors as columns of a matrix, and join matrices side by side."""
     columns = tensors_of("column_stack", tup)
-    return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in columns], 1)
+    return concat([x if x.ndim > 1 else x.reshape(-1, 1) for x in columns], 1)
 
 
 def block(arrays: Any) -> Tensor:
@@ -223,37 +206,33 @@ def block(arrays: Any) -> Tensor:
 
 def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
     """Append `values` along `axis`; None flattens both first."""
-    x, more = in_common_dtype("append", arr, values)
-    if axis is None:
-        x, more = ravel(x), ravel(more)
-    return concat([x, more], 0 if axis is None else axis)
+    return concat(movement.in_common_dtype("append", arr, values), axis)
 
 
 # -- Cutting ------------------------------------------------------------------------------------
 
 
-def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Tensor]:
+def _cut(op: str, x: Operand, parts: Any, axis: int, least: int) -> list[Tensor]:
     x = tensor_of(x, op)
-    if x.ndim <= axis:
-        raise ShapeError(f"{op}: needs at least {axes_of(axis + 1)}, got shape {x.shape}")
-    return split(x, parts, axis)
+    if x.ndim < least:
+        raise ShapeError(f"{op}: needs at least {axes_of(least)}, got shape {x.shape}")
+    return movement.split(x, parts, axis)
 
 
 def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the second axis, or along the only axis of a vector."""
     x = tensor_of(ary, "hsplit")
-    return _cut("hsplit", x, indices_or_sections, 1 if x.ndim > 1 else 0)
+    return _cut("hsplit", x, indices_or_sections, int(x.ndim > 1), 1)
 
 
 def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the first axis; needs at least 2 axes."""
-    _cut("vsplit", ary, 1, 1)
-    return _cut("vsplit", ary, indices_or_sections, 0)
+    return _cut("vsplit", ary, indices_or_sections, 0, 2)
 
 
 def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the third axis."""
-    return _cut("dsplit", ary, indices_or_sections, 2)
+    return _cut("dsplit", ary, indices_or_sections, 2, 3)
 
 
 # -- Fewer and more elements --------------------------------------------------------------------
@@ -297,7 +276,7 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
             raise ShapeError(
                 f"delete: mask of shape {mask.shape} does not match an axis of {n} elements"
             )
-        kept = logical_not(mask)
+        kept = mask == 0
     else:
         checked = indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
@@ -305,7 +284,7 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
             if len(gone) <= MAX_CUTS:
                 return _without(x, along, [(i, i + 1) for i in sorted(gone)])
             count = n - len(gone)
-        indices = ravel(checked.tensor)
+        indices = checked.tensor.ravel()
         kept = scatter(kept, (0,), (indices,), 0, False, unique=True, op=checked.op)  # of one value
     return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
 
@@ -313,9 +292,7 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
 def _without(x: Tensor, axis: int, cuts: list[tuple[int, int]]) -> Tensor:
     """Return a copy without the slices along an axis in some ranges, in ascending order."""
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), x.shape[axis]]
-    return concat(
-        [sliced(x, axis, *ends_of_piece) for ends_of_piece in zip(starts, ends, strict=True)], axis
-    )
+    return concat([sliced(x, axis, *piece) for piece in zip(starts, ends, strict=True)], axis)
 
 
 def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
@@ -355,9 +332,8 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
         numbers, _ = numbers_of("insert", obj)
         if len(numbers) == 1:
             position: int = numbers[0] + n if numbers[0] < 0 else numbers[0]
-            return concat(
-                [sliced(x, along, 0, position), new, sliced(x, along, position, n)], along
-            )
+            before, behind = sliced(x, along, 0, position), sliced(x, along, position, n)
+            return concat([before, new, behind], along)
     order = argsort(concat([positions, arange(n, device=x.device)]))  # stable: new elements first
     return gather_nd(concat([new, x], along), (along,), (order,), along, op="")
 
@@ -377,7 +353,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
             if not -n <= i <= n:
                 raise IndexError(f"insert: index {i} is out of range for an axis of {n} elements")
         positive = [i + n if i < 0 else i for i in numbers]
-        positions = reshape(tensor_of(positive, "insert", dtype=dtypes.int32, device=device), shape)
+        positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
         raise ShapeError(
             f"insert: obj must be an index or a vector of indices, not of shape {positions.shape}"
@@ -418,11 +394,11 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:
         return filt
-    is_there = not_equal(x, 0)
+    is_there = x != 0
     key = [slice(None)] * x.ndim
     for trimmed in axes:
         others = tuple(a for a in range(x.ndim) if a != trimmed)
-        along = any(is_there, others).tolist()
+        along = is_there.any(others).tolist()
         if True in along:
             first, end = along.index(True), len(along) - along[::-1].index(True)
             key[trimmed] = slice(first if "f" in sides else None, end if "b" in sides else None)
@@ -439,7 +415,7 @@ def resize(a: Operand, new_shape: int | Shape) -> Tensor:
     size = size_of(shape)
     if not x.size or not size:
         return zeros(shape, x.dtype, device=x.device)
-    return reshape_copy(getitem(tile(ravel(x), -(-size // x.size)), slice(size)), shape)
+    return reshape_copy(tile(x.ravel(), -(-size // x.size))[:size], shape)
 
 
 # -- Turning ------------------------------------------------------------------------------------
@@ -477,5 +453,5 @@ def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     if turns == 2:
         return flip(x, (first, second))
     if not turns:
-        return getitem(x, Ellipsis)
-    return swapaxes(flip(x, second if turns == 1 else first), first, second)
+        return x[...]
+    return flip(x, second if turns == 1 else first).swapaxes(first, second)

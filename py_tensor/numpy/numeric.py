@@ -1,21 +1,37 @@
-"""Limits of dtypes and NumPy's error handling: `finfo`, `iinfo`, `errstate` and others."""
+"""NumPy's types and their limits, its error handling, and the inspection of the array API."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from contextlib import ContextDecorator
-from typing import Any, cast
+from contextlib import ContextDecorator, suppress
+from functools import reduce
+from types import GenericAlias
+from typing import Any, NoReturn, cast
 
+from py_tensor.backends.choice import default_device, parse
 from py_tensor.base import dtypes
+from py_tensor.base.dtype_attributes import is_numpy_scalar
 from py_tensor.base.dtypes import DType
-from py_tensor.base.errors import DTypeError
+from py_tensor.base.errors import DeviceError, DTypeError
+from py_tensor.base.shapes import MAX_RANK
+from py_tensor.convert.conversion import asarray
+from py_tensor.ir.node import Device
 from py_tensor.ops.operands import Scalar
+from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
+from py_tensor.runtime.registry import all_devices
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = [
-    "can_cast", "dtype", "errstate", "finfo", "getbufsize", "geterr", "geterrcall", "iinfo",
-    "isdtype", "promote_types", "result_type", "setbufsize", "seterr", "seterrcall",
+    "False_", "ScalarType", "True_", "__array_namespace_info__", "bytes_", "can_cast",
+    "character", "clongdouble", "common_type", "complexfloating", "datetime64", "dtype",
+    "errstate", "finfo", "flexible", "floating", "generic", "getbufsize", "geterr",
+    "geterrcall", "iinfo", "inexact", "integer", "isdtype", "issubdtype", "little_endian",
+    "longdouble", "min_scalar_type", "mintypecode", "number", "object_", "promote_types",
+    "result_type", "sctypeDict", "setbufsize", "seterr", "seterrcall", "signedinteger", "str_",
+    "timedelta64", "typecodes", "typename", "unsignedinteger", "void",
 ]  # fmt: skip
 
 
@@ -263,3 +279,286 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
         "same_kind" may lose bits and keeps or widens the kind; "unsafe" is always true.
     """
     return dtypes.can_cast(_dtype_of(from_), dtypes.parse(to), casting)
+
+
+class _Abstract(type):
+    """The metaclass of these types; `kinds` are those of the dtypes that count as subclasses."""
+
+    kinds: str
+
+    def __instancecheck__(cls, value: object) -> bool:
+        is_scalar = value.is_scalar if isinstance(value, Tensor) else is_numpy_scalar(value)
+        return is_scalar and cast("Any", value).dtype.kind in cls.kinds
+
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        if isinstance(subclass, DType):
+            return subclass.kind in cls.kinds
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None and issubclass(subclass, numpy.generic):  # the type of a dtype
+            numpys = getattr(numpy, cls.__name__, None)
+            return numpys is not None and issubclass(subclass, numpys)
+        return type.__subclasscheck__(cls, subclass)
+
+    def __call__(cls, *args: object, **options: object) -> NoReturn:
+        raise DTypeError(f"{cls.__name__}: cannot be instantiated; tensors hold {dtypes.KNOWN}")
+
+
+class generic(metaclass=_Abstract):  # noqa: N801 - NumPy's name, as are all here
+    """Any scalar."""
+
+    kinds = dtypes.KINDS
+
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        """Return a type for annotations, such as ``floating[Any]``."""
+        return GenericAlias(cls, item)
+
+
+class number(generic):  # noqa: N801
+    """An integer, a floating or a complex scalar."""
+
+    kinds = "iufc"
+
+
+class integer(number):  # noqa: N801
+    """An integer scalar."""
+
+    kinds = "iu"
+
+
+class signedinteger(integer):  # noqa: N801
+    """A scalar of int8, int16, int32 or int64."""
+
+    kinds = "i"
+
+
+class unsignedinteger(integer):  # noqa: N801
+    """A scalar of uint8, uint16, uint32 or uint64."""
+
+    kinds = "u"
+
+
+class inexact(number):  # noqa: N801
+    """A floating or a complex scalar."""
+
+    kinds = "fc"
+
+
+class floating(inexact):  # noqa: N801
+    """A scalar of float16, float32 or float64."""
+
+    kinds = "f"
+
+
+class complexfloating(inexact):  # noqa: N801
+    """A scalar of complex64 or complex128."""
+
+    kinds = "c"
+
+
+class flexible(generic):  # noqa: N801
+    """Text or records; not supported in tensors."""
+
+    kinds = ""
+
+
+class character(flexible):  # noqa: N801
+    """Text; not supported in tensors."""
+
+
+class str_(character):  # noqa: N801
+    """Text; not supported in tensors."""
+
+
+class bytes_(character):  # noqa: N801
+    """Bytes; not supported in tensors."""
+
+
+class void(flexible):  # noqa: N801
+    """Records; not supported in tensors."""
+
+
+class object_(generic):  # noqa: N801
+    """Python objects; not supported in tensors."""
+
+    kinds = ""
+
+
+class datetime64(generic):  # noqa: N801
+    """Dates; not supported in tensors."""
+
+    kinds = ""
+
+
+class timedelta64(signedinteger):  # noqa: N801
+    """Time differences; not supported in tensors."""
+
+    kinds = ""
+
+
+_ABSTRACT: dict[str, type] = {
+    **{name: value for name, value in globals().items() if isinstance(value, _Abstract)},
+    **{"str": str_, "bytes": bytes_, "object": object_},
+}
+
+True_, False_ = True, False
+little_endian = sys.byteorder == "little"
+longdouble, clongdouble = dtypes.float64, dtypes.complex128
+"""The widest dtypes, which the cpu device has: in C, long double may be double."""
+
+typecodes = {
+    "Character": "",
+    "Integer": "bhilq",
+    "UnsignedInteger": "BHILQ",
+    "Float": "efd",
+    "Complex": "FD",
+    "AllInteger": "bBhHiIlLqQ",
+    "AllFloat": "efdFD",
+    "Datetime": "",
+    "All": "?bBhHiIlLqQefdFD",
+}
+"""Letters of dtypes by their kind."""
+
+sctypeDict = {  # noqa: N816
+    **dtypes.BY_NAME,
+    **{letter: dtypes.parse(letter) for letter in typecodes["All"]},
+}
+"""Dtypes by name and letter."""
+
+ScalarType = (int, float, complex, bool, bytes, str, memoryview, *dtypes.ALL)
+"""Types of scalars: Python's, and the dtypes."""
+
+
+def _type_of(spec: Any) -> Any:
+    """Convert an argument to a dtype or an abstract type."""
+    if isinstance(spec, _Abstract):
+        return spec
+    name = getattr(getattr(spec, "type", spec), "__name__", None)
+    return _ABSTRACT.get(str(name)) or dtypes.parse(spec)
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Return whether a dtype or abstract type is a subtype of another one.
+
+    Parameters
+    ----------
+    arg1, arg2
+        A dtype, the name of one, or an abstract type such as `floating`.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> pt.issubdtype(pt.float32, pt.floating), pt.issubdtype(pt.int32, pt.floating)
+    (True, False)
+    """
+    return issubclass(_type_of(arg1), _type_of(arg2))
+
+
+def common_type(*arrays: Any) -> DType:
+    """Return the floating or complex dtype that fits all operands; float32 for integers.
+
+    Raises
+    ------
+    DTypeError
+        If an operand is bool.
+    """
+    operand = [asarray(x, op="common_type").dtype for x in arrays]
+    if any(dtype.is_bool for dtype in operand):
+        raise DTypeError("common_type: takes numbers, not bool")
+    return reduce(dtypes.promote, map(dtypes.floating, operand)) if operand else dtypes.float16
+
+
+def min_scalar_type(a: Any, /) -> DType:
+    """Return the smallest dtype that can hold a number; for a tensor, its dtype.
+
+    Nonnegative integers are unsigned; floats may lose precision but not overflow.
+    """
+    if not isinstance(a, Scalar):
+        x = asarray(a, op="min_scalar_type")
+        if x.ndim:
+            return x.dtype
+        a = x.item()
+    least = host.load_numpy().min_scalar_type(a)
+    if least.kind == "O":
+        raise OverflowError(f"min_scalar_type: {a} does not fit an integer dtype")
+    return dtypes.parse(least.name)
+
+
+def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> str:
+    """Return the character of the smallest dtype in a set that all given types can be cast to.
+
+    Parameters
+    ----------
+    typechars
+        Type characters, or operands.
+    typeset : str
+        The type characters to choose from.
+    default : str
+        The result if none is in the set.
+    """
+    letters = [
+        t if isinstance(t, str) else asarray(t, op="mintypecode").dtype.char for t in typechars
+    ]
+    return host.load_numpy().mintypecode(letters, typeset, default)
+
+
+def typename(char: str) -> str:
+    """Return a description of a dtype's character.
+
+    Raises
+    ------
+    KeyError
+        If no dtype has this character.
+    """
+    return "half precision" if char == "e" else host.load_numpy().typename(char)
+
+
+class Info:
+    """The result of `__array_namespace_info__`: capabilities, devices and dtypes."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": MAX_RANK,
+        }
+
+    def default_device(self) -> Device:
+        """Return the default device."""
+        return default_device()
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return the available devices; requests the GPU."""
+        return tuple(device for device in all_devices() if _is_available(device))
+
+    def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
+        """Return the default dtypes of Python numbers and of indices."""
+        return {
+            "real floating": dtypes.DEFAULT.floating,
+            "complex floating": dtypes.DEFAULT.complex,
+            "integral": dtypes.DEFAULT_INT,
+            "indexing": dtypes.DEFAULT_INT,
+        }
+
+    def dtypes(self, *, device: str | Device | None = None, kind: Any = None) -> dict[str, DType]:
+        """Return the dtypes of the standard that a device supports, optionally of some kinds."""
+        has_all = parse(device).uses_numpy
+        return {
+            dtype.name: dtype
+            for dtype in dtypes.ALL
+            if not (dtype.is_floating and dtype.is_packed)  # the standard lacks these
+            and (has_all or dtype.on_gpu)
+            and (kind is None or isdtype(dtype, kind))
+        }
+
+
+def _is_available(device: LazyDevice) -> bool:
+    if device.waits:
+        with suppress(DeviceError):
+            return bool(device.backend.info())
+    return not device.waits
+
+
+def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name
+    """Return the capabilities of the library, as defined by the array API standard."""
+    return Info()

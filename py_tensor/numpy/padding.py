@@ -8,7 +8,7 @@ from typing import Any
 
 from py_tensor.adapters.iterating import ndindex
 from py_tensor.base import dtypes
-from py_tensor.numpy.quantiles import median
+from py_tensor.numpy.statistics import median
 from py_tensor.ops.arithmetic import divmod
 from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where

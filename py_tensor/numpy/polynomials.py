@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called
+from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called, warn_of_rank
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
-from py_tensor.ops.creation import zeros_like
-from py_tensor.ops.movement import converted, members_of, pad_constant, ravel, widened
-from py_tensor.ops.operands import Operand, Scalar, number_like, tensor_beside
+from py_tensor.linalg.decompositions import LinAlgError, by_singular_values, svdvals
+from py_tensor.numpy.grids import vander
+from py_tensor.ops import movement
+from py_tensor.ops.creation import ones, zeros, zeros_like
+from py_tensor.ops.elementwise import sqrt, where
+from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, widened
+from py_tensor.ops.operands import Operand, Scalar, known, number_like, tensor_beside, whole_number
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
-    "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval",
-    "roots",
+    "poly", "poly1d", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul",
+    "polysub", "polyval", "roots",
 ]  # fmt: skip
 
 
@@ -25,7 +29,7 @@ def _coefficients(op: str, p: Operand) -> Tensor:
     x = tensor_of(getattr(p, "coeffs", p), op)
     if x.ndim > 1:
         raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
-    return ravel(x)
+    return x.ravel()
 
 
 def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
@@ -34,7 +38,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     If `x` is a `poly1d`, return the composition.
     """
     p = getattr(p, "coeffs", p)
-    coefficients = list(members_of("polyval", p))
+    coefficients = list(movement.members_of("polyval", p))
     if hasattr(x, "coeffs"):
         total: Any = type(x)([0])
     else:
@@ -129,7 +133,7 @@ def poly(seq_of_zeros: Operand) -> Any:
     if not x.size:
         return 1.0
     x = converted(x, dtypes.at_least_single(x.dtype))
-    return adapted("poly", host.load_numpy().poly)(x if x.ndim else ravel(x))
+    return adapted("poly", host.load_numpy().poly)(x if x.ndim else x.ravel())
 
 
 # -- A polynomial as an object ------------------------------------------------------------------
@@ -237,3 +241,146 @@ for _name in (
     "integ",
 ):  # fmt: skip
     setattr(poly1d, _name, Method(_name))
+
+
+def polyfit(
+    x: Operand,
+    y: Operand,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Operand | None = None,
+    cov: bool | str = False,
+) -> Any:
+    """Fit a polynomial of degree `deg` to points by least squares.
+
+    `x` is mapped to [-1, 1] and its powers are made orthogonal, so points far from 0 are fitted as
+    well as others. If the rank is less than the number of coefficients, many polynomials fit
+    equally well. The result is then the one that NumPy returns: the vector of coefficients, each
+    scaled by the norm of its column of powers, is the shortest. On the cpu device a `RankWarning`
+    is issued in that case, unless the rank is returned (`full`); on the GPU the rank is not read.
+
+    Parameters
+    ----------
+    x, y
+        The points: a vector, and a vector or a matrix with one column for each polynomial.
+    rcond : optional
+        Singular values smaller than `rcond` times the largest count as 0; by default the number of
+        points times the precision of the dtype.
+    full : bool
+        Whether to also return the sums of squared residuals, the rank, the singular values of the
+        matrix of powers of `x`, and `rcond`. The rank is read.
+    w : optional
+        Weights for the residual of each point.
+    cov : bool or "unscaled"
+        Whether to also return the covariance of the coefficients; "unscaled" takes the weights as
+        the inverse standard deviations of the points.
+
+    Raises
+    ------
+    TypeError
+        If the shapes do not match.
+    ValueError
+        If `deg` is negative, or if `cov` is True and there are not more points than coefficients.
+    LinAlgError
+        On the cpu device, if a point is NaN, or if `cov` is requested and the rank is deficient. On
+        the GPU the result is NaN, or the covariance for the effective rank.
+    """
+    order = whole_number("polyfit", "deg", deg) + 1
+    if order < 1:
+        raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
+    x, y = _points("polyfit", x, y)
+    weights = None if w is None else _weights_of("polyfit", w, x)
+    low, high = x.min(), x.max()
+    half = where(low == high, 1.0, (high - low) / 2)
+    middle = (low + high) / 2
+    powers = _weighted(vander((x - middle) / half, order), weights)
+    values = _weighted(y if y.ndim == 2 else y[:, None], weights)
+    cut = _cut_of(x, rcond)
+    across = _orthonormal(powers)
+    inverse, rank, _ = by_singular_values(across.T @ powers, cut)
+    coefficients = inverse @ (across.T @ values)
+    rest = ((values - powers @ coefficients) ** 2).sum(0)
+    change = _change(1 / half, -middle / half, order)
+    coefficients = change @ coefficients
+    columns, lengths = _normalized(_weighted(vander(x, order), weights))
+    ranks = known(rank)
+    if ranks is None or ranks < order:
+        shortest, _, _ = by_singular_values(columns, cut, values)
+        coefficients = where(rank < order, shortest / lengths[:, None], coefficients)
+    coefficients = coefficients if y.ndim == 2 else coefficients[:, 0]
+    if full:
+        count = int(rank)
+        rest = rest if count == order < x.size else rest[:0]
+        return coefficients, rest, count, svdvals(columns), cut
+    if cov and ranks is not None and ranks < order:
+        raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
+    if ranks is not None:
+        warn_of_rank("polyfit", ranks, order)
+    if not cov:
+        return coefficients
+    spread = change @ inverse
+    spread = spread @ spread.T
+    if cov == "unscaled":
+        scale = ones(1, x.dtype, device=x.device)
+    elif x.size <= order:
+        raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
+    else:
+        scale = rest / (x.size - order)
+    return coefficients, spread * scale[0] if y.ndim == 1 else spread[..., None] * scale
+
+
+def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
+    """Return columns divided by their norms, and the norms, with 1 for 0."""
+    lengths = sqrt((powers * powers).sum(0))
+    lengths = where(lengths > 0, lengths, 1.0)
+    return powers / lengths, lengths
+
+
+def _points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    a, b = (converted(v, dtypes.at_least_single(v.dtype)) for v in in_common_dtype(op, x, y))
+    if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
+        raise TypeError(f"{op}: x of shape {a.shape} does not match y of shape {b.shape}")
+    return a, b
+
+
+def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
+    weights = tensor_of(w, op, device=x.device)
+    if weights.shape != x.shape:
+        raise TypeError(f"{op}: weights of shape {weights.shape} do not match {x.size} points")
+    return converted(weights, x.dtype)
+
+
+def _cut_of(x: Tensor, rcond: float | None) -> float:
+    """Return the relative threshold below which singular values count as 0."""
+    return x.size * dtypes.epsilon(x.dtype) if rcond is None else rcond
+
+
+def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:
+    return x if weights is None else x * weights[:, None]
+
+
+def _orthonormal(x: Tensor) -> Tensor:
+    """Return orthonormal columns with the same span, by Gram-Schmidt with repeated subtractions.
+
+    (Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt process, 2005.)
+    """
+    basis = x[:, :0]
+    for i in range(x.shape[1]):
+        column = x[:, i : i + 1]
+        for _ in range(2 if i else 0):
+            column = column - basis @ (basis.T @ column)
+        size = sqrt((column * column).sum())
+        column = column / where(size > 0, size, 1.0)
+        basis = concat([basis, column], 1)
+    return basis
+
+
+def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
+    """Return the matrix that converts coefficients in powers of ``a x + b`` to powers of `x`."""
+    row = pad_constant(zeros(order - 1, a.dtype, device=a.device), (0, 1), 1)
+    rows = [row]
+    for _ in range(order - 1):
+        row = concat([row[1:], row[:1] * 0]) * a + row * b
+        rows.append(row)
+    return movement.stack(rows[::-1], 1)

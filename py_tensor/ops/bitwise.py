@@ -14,14 +14,14 @@ from py_tensor.base.errors import DTypeError, check_option
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import binary, install, unary
+from py_tensor.ops.define import binary, unary
 from py_tensor.ops.elementwise import not_equal, where
 from py_tensor.ops.movement import along_axis, converted, expand_dims, pad_constant, reshape_copy
 from py_tensor.ops.operands import Operand, whole_number
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
-from py_tensor.tensors.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor, install
 
 __all__ = [
     "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not",

@@ -754,7 +754,7 @@ def multivariate_normal(
     LinAlgError
         With "cholesky", if a matrix on the host or the cpu device is not positive definite.
     """
-    from py_tensor.linalg import LinAlgError
+    from py_tensor.linalg.decompositions import LinAlgError
 
     op = "multivariate_normal"
     check_option(op, "method", method, ("svd", "eigh", "cholesky"))

@@ -83,7 +83,9 @@ def test_nothing_of_the_library_is_lost() -> None:
         "entry_points.txt",
     )
     assert {name for name in missing if not any(part in name for part in elsewhere)} == set()
-    assert {"py_tensor/numpy/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])
+    assert {"py_tensor/numpy/polynomials.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(
+        parts[1]
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"first_visit": True}], ids=["snapshot", "plain"])
@@ -121,8 +123,8 @@ def test_a_failure_says_so_and_can_be_tried_again(fresh_page: OpenPage, asked: S
     for number, (answer, words) in enumerate(FAILURES, 1):
         asked.answer = answer
         for code, name in (
-            (MEDIAN, "numpy.quantiles"),
-            ("import py_tensor.numpy.fitting", "numpy.fitting"),
+            (MEDIAN, "numpy.statistics"),
+            ("import py_tensor.numpy.polynomials", "numpy.polynomials"),
         ):
             done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
             assert done["ok"], done["error"]
@@ -279,6 +281,6 @@ class TestWithoutNetwork:
         guest.wait_until_kept()
         self.offline(guest, app)
         error = app.run(MEDIAN)["error"]
-        assert "ImportError: py_tensor.numpy.quantiles could not be loaded: the server of" in error
+        assert "ImportError: py_tensor.numpy.statistics could not be loaded: the server of" in error
         assert self.requests(guest) == 0
         assert app.run(COMPUTE)["result"] == "240"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.numpy.quantiles import _product  # pyright: ignore[reportPrivateUsage]
+from py_tensor.numpy.statistics import _product  # pyright: ignore[reportPrivateUsage]
 from tests.ops.compositions import CALLS
 from tests.ops.operands import Few
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.convert.presentation import drawable
+from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
 from py_tensor.display.bins import counted
 from py_tensor.display.charts import MAX_POINTS, Chart, Series, plot_chart, scatter_chart

@@ -115,9 +115,10 @@ def test_suppressed_warnings() -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with testing.suppress_warnings() as quiet:
-            quiet.filter(UserWarning, "one")
+            quiet.filter(UserWarning, "one")  # until the end of the block, as in NumPy
             warns("one")
             warns("two")
+        quiet.filter(UserWarning, "one")
         quiet(warns)("one")
         quiet(warns)("three")
         warns("one")

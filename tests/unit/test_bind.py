@@ -28,9 +28,9 @@ from py_tensor.ir.primitives import (
     SCATTER,
     SUM,
     VIEW,
+    WHERE,
 )
 from py_tensor.ir.recording import recording
-from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.record import Composition
 from py_tensor.ops.reduction import CUMSUM
 from py_tensor.ops.sorting import SORT

@@ -40,8 +40,6 @@ SECTIONS = {
     "bitwise": "Bits",
     "reduction": "Reductions",
     "statistics": "Statistics",
-    "quantiles": "Statistics",
-    "nan_reductions": "Statistics",
     "histograms": "Statistics",
     "differences": "Differences and integrals",
     "sorting": "Sorting",
@@ -56,15 +54,13 @@ SECTIONS = {
     "movement": "Shapes",
     "attributes": "Shapes",
     "memory": "Shapes",
-    "namespace": "Tensors from data",
-    "requirements": "Tensors from data",
+    "conversions": "Tensors from data",
     "rearrange": "Rearranging",
     "joining": "Rearranging",
     "sliding": "Rearranging",
     "grids": "Grids and indices",
     "window_functions": "Window functions",
     "polynomials": "Polynomials",
-    "fitting": "Polynomials",
     "functional": "Applying functions",
     "iterating": "Applying functions",
     "gather": "Indexing",
@@ -82,7 +78,6 @@ SECTIONS = {
     "session": "Device",
     "device": "Device",
     "numeric": "Dtypes",
-    "scalar_types": "Dtypes",
 }
 """The headings of modules, in order; a module that is not listed has its own name."""
 

@@ -1,4 +1,4 @@
-"""`asarray` with requirements on memory layout or on the elements."""
+"""Conversions to tensors: from DLPack, and with requirements on memory layout or elements."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from py_tensor.base import dtypes
 from py_tensor.convert.conversion import asarray
+from py_tensor.convert.dlpack import BfloatAsBits
+from py_tensor.ir.node import Device
 from py_tensor.ops.elementwise import isfinite
 from py_tensor.ops.movement import copy
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.reduction import all
+from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor
 
-__all__ = ["asarray_chkfinite", "asfortranarray", "require"]
+__all__ = ["asarray_chkfinite", "asfortranarray", "from_dlpack", "require"]
 
 
 def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
@@ -90,3 +94,37 @@ def require(
     if wanted >= {"F", "O"} and x.ndim > 1:
         raise ValueError("require: F and O exclude each other; owned memory is row-major")
     return copy(x, "F" if "F" in wanted else "C")
+
+
+_HOST_MEMORY = (1, 3, 11, 13)  # DLPack's device types of host memory
+
+
+def from_dlpack(
+    x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
+) -> Tensor:
+    """Create a tensor from a DLPack object, as a copy made by NumPy.
+
+    A copy in host memory is requested from an object on another device.
+
+    Raises
+    ------
+    BufferError
+        If `copy` is False, or the object cannot export a copy in host memory.
+    """
+    if isinstance(x, Tensor):
+        return asarray(x, device=device, copy=copy)
+    if copy is False:
+        raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
+    kind, number = map(int, x.__dlpack_device__())
+    bits = BfloatAsBits(x)
+    try:
+        array = host.load_numpy().from_dlpack(bits, device=None if kind in _HOST_MEMORY else "cpu")
+    except BufferError as error:
+        if kind in _HOST_MEMORY:
+            raise
+        raise BufferError(
+            f"from_dlpack: the memory is on device ({kind}, {number}), not on the host ({error});"
+            " copy the array to host memory first"
+        ) from None
+    x = asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")
+    return x.view("bfloat16").copy() if bits.is_bfloat else x
