@@ -10,7 +10,9 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import cast
 
 from py_tensor.base.dtypes import DType, uint32
@@ -164,66 +166,46 @@ def _results_in(body: Body) -> set[int]:
 
 def in_order(kernels: list[Kernel]) -> list[Kernel]:
     """Sort kernels so that each follows the writers of what it reads; drop those behind cycles."""
-    before = _writers(kernels)
-    waiting = list(map(len, before))
-    readers: list[list[int]] = [[] for _ in kernels]
-    for number, writers in enumerate(before):
-        for writer in writers:
-            readers[writer].append(number)
-    ready = [(_first_write(kernels[n]), n) for n, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
+    sorter = TopologicalSorter(_writers(kernels))
+    with suppress(CycleError):  # the sorter still returns what does not depend on a cycle
+        sorter.prepare()
     result: list[Kernel] = []
-    while ready:
+    ready: list[tuple[int, int]] = []
+    while True:
+        for number in sorter.get_ready():
+            heapq.heappush(ready, (_first_write(kernels[number]), number))
+        if not ready:
+            return result
         number = heapq.heappop(ready)[1]
         result.append(kernels[number])
-        for reader in readers[number]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, (_first_write(kernels[reader]), reader))
-    return result
+        sorter.done(number)
 
 
 def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
-    """Return the kernels that wait for themselves, but not those that only wait for such kernels.
-
-    These are the strongly connected components (Tarjan, Depth-first search and linear graph
-    algorithms, 1972) of several kernels, or of one that reads what it writes.
-    """
+    """Return the kernels of cycles that have none in common; without them there is no cycle."""
     before = _writers(kernels)
-    numbers: dict[int, int] = {}  # kernel -> its position in the search
-    lowest: dict[int, int] = {}  # kernel on `path` -> the first kernel on `path` that it waits for
-    path: list[int] = []  # kernels whose component is not complete
     cyclic: set[int] = set()
-    stack = list(range(len(kernels)))
-    while stack:
-        kernel = stack[-1]
-        if kernel not in numbers:
-            numbers[kernel] = lowest[kernel] = len(numbers)
-            path.append(kernel)
-            stack += [writer for writer in before[kernel] if writer not in numbers]
-            continue
-        stack.pop()
-        if kernel not in lowest:  # another kernel had put it on the stack, too
-            continue
-        lowest[kernel] = min(lowest[n] for n in (kernel, *before[kernel]) if n in lowest)
-        if lowest[kernel] == numbers[kernel]:
-            component = [path.pop()]
-            while component[-1] != kernel:
-                component.append(path.pop())
-            if len(component) > 1 or kernel in before[kernel]:
-                cyclic.update(component)
-            for member in component:
-                del lowest[member]
-    return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
+    while True:
+        try:
+            TopologicalSorter(before).prepare()
+        except CycleError as error:
+            cycle: list[int] = error.args[1]
+            cyclic.update(cycle)
+            before = {n: writers - cyclic for n, writers in before.items() if n not in cyclic}
+        else:
+            return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
 
 
-def _writers(kernels: list[Kernel]) -> list[set[int]]:
-    """Return for each kernel the numbers of the kernels that write what it reads."""
+def _writers(kernels: list[Kernel]) -> dict[int, set[int]]:
+    """Return for the number of each kernel those of the kernels that write what it reads."""
     writers: dict[int, list[int]] = {}
     for number, kernel in enumerate(kernels):
         for slot in kernel.writes():
             writers.setdefault(slot, []).append(number)
-    return [{w for slot in kernel.reads() for w in writers.get(slot, ())} for kernel in kernels]
+    return {
+        number: {writer for slot in kernel.reads() for writer in writers.get(slot, ())}
+        for number, kernel in enumerate(kernels)
+    }
 
 
 def _first_write(kernel: Kernel) -> int:

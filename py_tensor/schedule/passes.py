@@ -16,7 +16,7 @@ from py_tensor.schedule.build import schedule
 from py_tensor.schedule.kernel import Kernel
 from py_tensor.schedule.pack import pack
 from py_tensor.schedule.row_fusion import Fits, fuse_rows
-from py_tensor.schedule.shortened import Repeated, moved_kernel, repeated, shorten
+from py_tensor.schedule.shortened import Repeated, repeated, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Schedule:
         """Return the kernels of all iterations."""
         if self.repeated is None:
             return self.kernels
-        return self.repeated.applied(self.kernels, moved_kernel)
+        return self.repeated.applied(self.kernels, Kernel.with_slots)
 
     def all_notes(self) -> Notes:
         """Return the reasons for the given program."""

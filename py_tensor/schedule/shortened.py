@@ -211,7 +211,7 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
         end = 2 * begin - n
         if n < begin and end <= len(kernels):
             pairs = zip(kernels[n:begin], kernels[begin:end], strict=True)
-            if all(_is_moved(one, other, move) for one, other in pairs):
+            if all(one.with_slots(move) == other for one, other in pairs):
                 usable = (
                     _is_in_all(firsts[n:begin], first_writers, short)
                     and not _reaches_back(short, kernels, begin)
@@ -229,18 +229,6 @@ def _is_in_all(written: Sequence[int], known: Container[int], short: Shortened) 
     return all(
         slot in known for last in written for slot in range(last, short.second - 1, -short.period)
     )
-
-
-def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
-    """Return a repeating kernel in another iteration."""
-    moved = kernel.with_slots(move)
-    assert moved is not None
-    return moved
-
-
-def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
-    moved = one.with_slots(move)
-    return moved is not None and moved.structure() == other.structure()
 
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
