@@ -7,6 +7,7 @@ functions are in layers above.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from py_tensor.base import dtypes, layout
@@ -19,7 +20,7 @@ from py_tensor.base.shapes import (
     resolve_reshape,
     size_of,
 )
-from py_tensor.ir.arrays import summed_in
+from py_tensor.ir.arrays import decoded, encoded, summed_in
 from py_tensor.ir.bind import bind, generate
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 from py_tensor.ir.op import (
@@ -391,6 +392,32 @@ SORT_KEY = Elementwise(
     gives=dtypes.uint64,
     vjp=NOT_DIFFERENTIABLE,
 )
+
+
+@cache
+def bits(source: DType, target: DType) -> Elementwise:
+    """Return the op that reinterprets one dtype as another of the same size.
+
+    As bool, any nonzero byte is True.
+    """
+    return Elementwise(
+        f"view_{target.name}",
+        wgsl={"*": _wgsl(source, target)},
+        numpy=lambda np, x: (
+            x != 0 if target.is_bool else decoded(np, encoded(np, x, source), target)
+        ),
+        accepts=dtypes.Accepts(source.kind, lambda dtype: source, f"{source}"),
+        gives=target,
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+def _wgsl(source: DType, target: DType) -> str:
+    """Return WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
+    if source.is_packed:
+        return f"load_{target.name}(store_{source.name}({{0}}), 0u)"
+    whole = "vec2<f32>" if target.is_complex else "vec2<u32>"
+    return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"
 
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import cast
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.layout import Layout, canonical_strides
 from py_tensor.base.shapes import Shape, row_major, size_of
-from py_tensor.ir.node import Node, Op
+from py_tensor.ir.node import Node, Notes, Op, Reason
 from py_tensor.ir.op import (
     MAX_CHOSEN,
     MAX_JOINED,
@@ -28,12 +28,18 @@ from py_tensor.ir.op import (
     Scan,
     Scatter,
     Sort,
+    is_flat,
 )
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.evaluate import Evaluator
+from py_tensor.schedule.evaluate import (
+    Evaluator,
+    identity,
+    permuted,
+    strides_over_result,
+    window_of,
+)
 from py_tensor.schedule.kernel import (
     Accumulator,
     Contraction,
@@ -48,8 +54,7 @@ from py_tensor.schedule.kernel import (
 )
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
-from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
-from py_tensor.schedule.views import identity, permuted, strides_over_result, window_of
+from py_tensor.schedule.store import Decisions, Needs, Rules, decide, space_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once

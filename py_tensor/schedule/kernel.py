@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self, cast
 
 from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import size_of
+from py_tensor.ir.node import Reason
 from py_tensor.ir.op import Reduction, Scan, Scatter, Sort
-from py_tensor.ir.reasons import Reason
 from py_tensor.schedule.body import Access, Body, Check, Load
 from py_tensor.schedule.branches import operations_of
 from py_tensor.schedule.budget import Draft

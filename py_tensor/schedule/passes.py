@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from py_tensor.ir.node import Notes
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
 from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.loops import Repeated, repeated, shorten
 from py_tensor.schedule.pack import pack
 from py_tensor.schedule.row_fusion import Fits, fuse_rows
-from py_tensor.schedule.shortened import Repeated, repeated, shorten
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from py_tensor.ir.program import Program
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import Kernel
-from py_tensor.schedule.shortened import KEPT, repeated, shorten
+from py_tensor.schedule.loops import KEPT, repeated, shorten
 from tests.unit import kernel_spec, simulate
 
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
