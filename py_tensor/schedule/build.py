@@ -18,23 +18,14 @@ from typing import cast
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.layout import Layout, canonical_strides
 from py_tensor.base.shapes import Shape, row_major, size_of
+from py_tensor.ir import op as ops
 from py_tensor.ir.node import Node, Notes, Op, Reason
-from py_tensor.ir.op import (
-    MAX_CHOSEN,
-    MAX_JOINED,
-    Assign,
-    Concat,
-    Folding,
-    Scan,
-    Scatter,
-    Sort,
-    is_flat,
-)
 from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.evaluate import (
     Evaluator,
+    StoredSlots,
     identity,
     permuted,
     strides_over_result,
@@ -59,9 +50,7 @@ from py_tensor.schedule.store import Decisions, Needs, Rules, decide, space_of
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
 MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one iteration of each loop
-MAX_WHOLE_TO_WINDOW = (
-    4  # size of a whole relative to a written window up to which one kernel covers both
-)
+MAX_WHOLE_TO_WINDOW = 4  # relative size up to which one kernel covers a whole and its window
 
 
 def schedule(
@@ -125,7 +114,7 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
     done = 0.0
     for kernel in kernels:
         node = order[_first_write(kernel)]
-        is_written = isinstance(node.op, Assign) and kernel.in_place_target is None
+        is_written = isinstance(node.op, ops.Assign) and kernel.in_place_target is None
         share = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += share * kernel.operations()
     return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
@@ -217,33 +206,19 @@ def _first_write(kernel: Kernel) -> int:
     return min(kernel.writes())
 
 
-class Builder:
+class Builder(StoredSlots):
     """Builds the kernels of a program, through a family for each node.
 
     Attributes
     ----------
-    order, slots
-        The nodes of the program, and the position of each.
-    decisions : Decisions
-    stored : set of int
-        The slots that get a buffer: those decided, and those that `need` adds.
-    reasons : dict
-        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
     kernels : list of Kernel
         The kernels made so far, in no particular order.
     """
 
     def __init__(self, program: Program, rules: Rules) -> None:
+        super().__init__(decide(program, rules))
         self.program = program
-        self.order = program.nodes
-        self.slots = program.slots
-        self.rules = rules
-        self.decisions: Decisions = decide(program, rules)
-        self.stored = set(self.decisions.stored)
-        self.reasons = dict(self.decisions.reasons)
-        self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that does not use them
-        self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
         for slot in sorted(self.stored):
@@ -263,31 +238,16 @@ class Builder:
         return self.kernels
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
-        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
-
-        A reason is given for values that were to be computed inline, until a kernel that uses them
-        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
-        """
-        if self.order[slot].storage is not None:
-            return
-        if reason is not None:
-            self.reasons.setdefault(slot, reason)
-        self.stored.add(slot)
+        """Also add an output for a reduction that was only used inside its kernel."""
         if slot in self.unstored:
-            self._store_accumulated(slot)
-        elif slot not in self.produced:
-            heapq.heappush(self.needed, -slot)
-
-    def _store_accumulated(self, slot: int) -> None:
-        """Add an output for a reduction that was only used inside its kernel."""
-        kernel, value = self.unstored.pop(slot)
-        draft = kernel.draft()
-        if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
-            access = Access(row_major(kernel.kept), 0)
-            kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
-        else:
-            self.produced.discard(slot)
-            heapq.heappush(self.needed, -slot)
+            kernel, value = self.unstored.pop(slot)
+            draft = kernel.draft()
+            if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
+                access = Access(row_major(kernel.kept), 0)
+                kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
+            else:
+                self.produced.discard(slot)
+        super().need(slot, reason)
 
     def _kernels_of(self, slot: int) -> None:
         node = self.order[slot]
@@ -330,7 +290,9 @@ class Builder:
         not be over the shape after a reshape.
         """
         d = self.decisions
-        while node.storage is None and (is_flat(node) or d.is_inline(node)) and not d.shifts(node):
+        while (
+            node.storage is None and (ops.is_flat(node) or d.is_inline(node)) and not d.shifts(node)
+        ):
             operands = [x for x in node.inputs if not x.op.constant]
             if len(operands) != 1:
                 break
@@ -346,7 +308,7 @@ class Builder:
         of them can load and store vectors.
         """
         if not self.decisions.is_written_in_pieces(node) and (
-            node.meta.size <= MAX_CHOSEN
+            node.meta.size <= ops.MAX_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
             self._map(slot, node)
@@ -378,8 +340,8 @@ class Builder:
             elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
             if (
                 not groups
-                or elements > MAX_CHOSEN
-                or len(groups[-1]) == MAX_JOINED
+                or elements > ops.MAX_CHOSEN
+                or len(groups[-1]) == ops.MAX_JOINED
                 or not self.rules.budget.fits(
                     Draft(around=needs.sources, length=len(needs.inlined) + 1)
                 )
@@ -439,7 +401,7 @@ class Builder:
         )
 
     def scan(self, slot: int, node: Node) -> None:
-        op = cast("Scan", node.op)
+        op = cast("ops.Scan", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Stage:
             return Scanned(element, Accumulator(op.fold, value, dtype))
@@ -447,7 +409,7 @@ class Builder:
         self.along(slot, node, stage)
 
     def sort(self, slot: int, node: Node) -> None:
-        op = cast("Sort", node.op)
+        op = cast("ops.Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Stage:
             # The number of low bits in which keys can differ.
@@ -537,7 +499,7 @@ class Builder:
             node = self.order[anchor]
             values = [element.value(self.slots[operand], view) for operand in node.inputs]
             dtype = node.inputs[0].meta.dtype
-            op, product = cast("Folding", node.op).folding()
+            op, product = cast("ops.Folding", node.op).folding()
             if product is not None:
                 values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
@@ -564,7 +526,7 @@ class Builder:
                     reductions.add(slot)
                 elif (
                     self.spans(slot, root)
-                    and (d.is_inline(operand) or is_flat(operand))
+                    and (d.is_inline(operand) or ops.is_flat(operand))
                     and not d.shifts(operand)
                 ):
                     members.add(slot)
@@ -577,20 +539,6 @@ class Builder:
                 else:
                     self.notes.setdefault(slot, Reason.SEVERAL)
         return self._of_one_space(candidates, root) if candidates else []
-
-    def spans(self, slot: int, root: int) -> bool:
-        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
-        d = self.decisions
-        if slot not in self.stored:
-            return True
-        node = self.order[slot]
-        return (
-            slot not in self.rules.apart
-            and slot not in d.spilled
-            and slot not in self.produced
-            and not d.is_written_in_pieces(node)
-            and d.depth[slot] == d.depth[root]
-        )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
         """Return the candidates over the space of the first, as long as their buffers fit."""
@@ -691,10 +639,10 @@ class Family:
 
 # The first family that a node's op belongs to builds its kernels.
 FAMILIES = [
-    Family(Concat, Builder.concat),
-    Family(Assign, Builder.assign),
-    Family(Scatter, Builder.scatter),
-    Family(Scan, Builder.scan),
-    Family(Sort, Builder.sort),
+    Family(ops.Concat, Builder.concat),
+    Family(ops.Assign, Builder.assign),
+    Family(ops.Scatter, Builder.scatter),
+    Family(ops.Scan, Builder.scan),
+    Family(ops.Sort, Builder.sort),
     Family(Op, Builder.inline),
 ]

@@ -13,26 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
-from typing import Protocol, cast
+from typing import cast
 
 from py_tensor.base.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.base.shapes import Shape, row_major
+from py_tensor.ir import op as ops
 from py_tensor.ir.node import Node, Op, Reason
-from py_tensor.ir.op import (
-    Assign,
-    Cast,
-    Concat,
-    Contract,
-    Count,
-    Elementwise,
-    Folding,
-    Pad,
-    Reduction,
-    Roll,
-    is_flat,
-    layout_of,
-)
-from py_tensor.ir.op import Gather as GatherOp
 from py_tensor.schedule.body import (
     Access,
     Address,
@@ -214,30 +200,61 @@ def _solve(step: int, low: int, high: int) -> Range:
     return -((high - 1) // -step), -low // -step + 1
 
 
-class Builder(Protocol):
-    """The part of the kernel builder's interface that generating a body needs.
+class StoredSlots:
+    """What gets a buffer: what was decided, and what building the kernels turns out to need.
 
     Attributes
     ----------
+    order, slots
+        The nodes of the program, and the position of each.
+    rules : Rules
+    decisions : Decisions
     stored : set of int
-        The nodes that get a buffer.
+        The slots that get a buffer: those decided, and those that `need` adds.
+    reasons : dict
+        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
     produced : set of int
-        The nodes that a kernel computes already.
+        The slots that a kernel computes already.
+    needed : heap of int
+        The negated slots that need a kernel, if they are not in `produced`.
     """
 
-    order: list[Node]
-    slots: dict[Node, int]
-    decisions: Decisions
-    stored: set[int]
-    produced: set[int]
+    def __init__(self, decisions: Decisions) -> None:
+        self.order = decisions.order
+        self.slots = decisions.slots
+        self.rules = decisions.rules
+        self.decisions = decisions
+        self.stored = set(decisions.stored)
+        self.reasons = dict(decisions.reasons)
+        self.produced: set[int] = set()
+        self.needed: list[int] = []
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
-        """Ensure that the node in `slot` is stored in a buffer."""
-        ...
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
+
+        A reason is given for values that were to be computed inline, until a kernel that uses them
+        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
+        """
+        if self.order[slot].storage is not None:
+            return
+        if reason is not None:
+            self.reasons.setdefault(slot, reason)
+        self.stored.add(slot)
+        if slot not in self.produced:
+            heapq.heappush(self.needed, -slot)
 
     def spans(self, slot: int, root: int) -> bool:
-        """Return whether the kernel of `root` may compute the node in `slot`."""
-        ...
+        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
+        d = self.decisions
+        if slot not in self.stored:
+            return True
+        return (
+            slot not in self.rules.apart
+            and slot not in d.spilled
+            and slot not in self.produced
+            and not d.is_written_in_pieces(self.order[slot])
+            and d.depth[slot] == d.depth[root]
+        )
 
 
 _slot = cast("Callable[[Key], int]", itemgetter(0))
@@ -247,7 +264,7 @@ Make = Callable[[list[int]], int]
 class Evaluator:
     """Writes one body: the values of nodes as seen from a space of the given extents."""
 
-    def __init__(self, builder: Builder, extents: Shape, root: int | None) -> None:
+    def __init__(self, builder: StoredSlots, extents: Shape, root: int | None) -> None:
         self.builder = builder
         self.slots = builder.slots
         self.extents = extents
@@ -344,20 +361,21 @@ class Evaluator:
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
         is_stored = slot in self.builder.stored or self.builder.decisions.is_anchor(node)
         is_loaded = slot != self.root and is_stored
-        if node.storage is not None or (is_loaded and not self._merge(slot, view)):
+        if node.storage is not None:
             return self._load(slot, node, view)
+        if is_loaded:
+            reads = self._reads_with(slot) if view == self._identity else None
+            if reads is None:
+                return self._load(slot, node, view)
+            self._merge(slot, reads)
         step = Evaluator.moved if node.op.reads_by_map else _STEPS[type(node.op)]
         return step(self, slot, node, view)
 
-    def _merge(self, slot: int, view: IndexMap) -> bool:
-        """Make a stored node one more output of this kernel; return whether there is room."""
-        reads = self._reads_with(slot) if view == self._identity else None
-        if reads is None:
-            return False
+    def _merge(self, slot: int, reads: set[int]) -> None:
+        """Make a stored node one more output of this kernel, which then reads these slots."""
         self._reads = reads
         self._merged.add(slot)
         self.builder.produced.add(slot)
-        return True
 
     def takes(self, slot: int) -> bool:
         """Return whether a stored node can be one more output of this kernel."""
@@ -431,9 +449,9 @@ class Evaluator:
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand, seen through the movement's map."""
-        if is_flat(node):
+        if ops.is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
-        inner = self._composed(view, layout_of(node))
+        inner = self._composed(view, ops.layout_of(node))
         if inner is None:
             return self._load_materialized(slot, node, view)
         return [(self.slots[node.inputs[0]], inner)], lambda values: values[0]
@@ -444,13 +462,13 @@ class Evaluator:
 
     def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[operand], view) for operand in node.inputs]
-        op, dtype = cast("Elementwise", node.op), node.meta.dtype
+        op, dtype = cast("ops.Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return a reduction of few elements, or of products of them, written out as arithmetic."""
         axes: tuple[int, ...] = node.attrs
-        fold, multiplied = cast("Folding", node.op).folding()
+        fold, multiplied = cast("ops.Folding", node.op).folding()
         op = fold.pairwise
         assert op is not None
         shape = node.inputs[0].meta.shape
@@ -556,16 +574,18 @@ class Evaluator:
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "only a window is assigned by a kernel over the whole"
-        inside = Window(self.slots[value], widths)
-        shape = node.meta.shape
-        return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
+        return self._inside(slot, node, view, Window(self.slots[value], widths), whole)
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand inside its window, the fill value outside."""
         operand, fill = node.inputs
-        inside = Window(self.slots[operand], node.attrs)
-        shape = node.meta.shape
-        return self._chosen(slot, node, shape, view, [inside], (self.slots[fill], view))
+        return self._inside(slot, node, view, Window(self.slots[operand], node.attrs), fill)
+
+    def _inside(
+        self, slot: int, node: Node, view: IndexMap, window: Window, outside: Node
+    ) -> tuple[list[Key], Make]:
+        below = self.slots[outside], view
+        return self._chosen(slot, node, node.meta.shape, view, [window], below)
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand whose part of the axis contains the coordinates."""
@@ -668,14 +688,14 @@ class Evaluator:
 
 # The method that writes the ops of each class into a body, apart from movement.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
-    Assign: Evaluator.assigned,
-    Cast: Evaluator.convert,
-    Concat: Evaluator.joined,
-    Contract: Evaluator.unrolled,
-    Count: Evaluator.index,
-    Elementwise: Evaluator.apply,
-    GatherOp: Evaluator.gather,
-    Pad: Evaluator.padded,
-    Reduction: Evaluator.unrolled,
-    Roll: Evaluator.rolled,
+    ops.Assign: Evaluator.assigned,
+    ops.Cast: Evaluator.convert,
+    ops.Concat: Evaluator.joined,
+    ops.Contract: Evaluator.unrolled,
+    ops.Count: Evaluator.index,
+    ops.Elementwise: Evaluator.apply,
+    ops.Gather: Evaluator.gather,
+    ops.Pad: Evaluator.padded,
+    ops.Reduction: Evaluator.unrolled,
+    ops.Roll: Evaluator.rolled,
 }
