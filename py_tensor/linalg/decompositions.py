@@ -32,7 +32,7 @@ from py_tensor.ops.jacobi import diagonalized, orthogonalized
 from py_tensor.ops.movement import broadcast_to, concat, converted, expand_dims, in_common_dtype
 from py_tensor.ops.operands import Operand, known, tensors_of
 from py_tensor.ops.rearrange import tril
-from py_tensor.ops.record import build
+from py_tensor.ops.record import Composition, build
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2
 from py_tensor.runtime.host import host
