@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.convert import numpy_functions
-from py_tensor.convert.numpy_functions import ON_COPIES
+from py_tensor.convert import host_arrays
+from py_tensor.convert.host_arrays import ON_COPIES
 from tests.ops import compositions
 
 Call = Callable[[Any], Any]
@@ -322,7 +322,7 @@ def test_options_that_ours_lacks_raise(
 ) -> None:
     """Ours lacks none at present; NumPy may add some."""
     x = pt.tensor(array, device=device)
-    monkeypatch.setattr(numpy_functions, "_counterpart_of", lambda _: lambda a: a)
+    monkeypatch.setattr(host_arrays, "_counterpart_of", lambda _: lambda a: a)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'axis'") as raised:
         np.sum(x, axis=0)
     assert raised.value.__notes__ == ["If NumPy has this form, np.sum of x.numpy() computes it."]
@@ -382,7 +382,7 @@ def test_no_signature_is_inspected(
 ) -> None:
     x = pt.tensor(array, device=device)
     np.sum(x)
-    monkeypatch.setattr("py_tensor.convert.numpy_functions.signature", None)
+    monkeypatch.setattr("py_tensor.convert.host_arrays.signature", None)
     np.sum(x, axis=0)
 
 
