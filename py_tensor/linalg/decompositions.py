@@ -25,11 +25,24 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
-from py_tensor.ops.elementwise import floor, isfinite, maximum, sign, sqrt, where
-from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
+from py_tensor.ops.elementwise import (
+    abs,
+    floor,
+    isfinite,
+    maximum,
+    sign,
+    sqrt,
+    where,
+)
+from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE, rotated
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.jacobi import diagonalized, orthogonalized
-from py_tensor.ops.movement import broadcast_to, concat, converted, expand_dims, in_common_dtype
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    expand_dims,
+    in_common_dtype,
+)
 from py_tensor.ops.operands import Operand, known, tensors_of
 from py_tensor.ops.rearrange import tril
 from py_tensor.ops.record import Composition, build
@@ -367,7 +380,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
     if x.device.uses_numpy or n <= SIDES[x.dtype]:
-        decomposed = _parts_of_rows((diagonalized(a),))
+        decomposed = _parts_of_rows((rotated(a),))
     else:
         decomposed = _by_columns((a,))
     return EighResult(*_unscaled((scale, *decomposed)))
@@ -400,7 +413,7 @@ def _by_columns(a: Tensor) -> tuple[Tensor, ...]:
     a = low + _adjoint(low) + identity * _real(a)
     squares = squared_length(a @ a).sum((-2, -1), keepdims=True)
     shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # at least 1.5 times the largest eigenvalue
-    columns = orthogonalized(a + shift * identity, a.shape[-1])
+    columns = rotated(a + shift * identity, a.shape[-1])
     vectors = columns / sqrt(squared_length(columns).sum(-2, keepdims=True))
     values = _real(conjugated(vectors) * (a @ vectors)).sum(-2)
     return _sorted(values, vectors)
@@ -495,7 +508,7 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     if x.device.computes_cpu_ops:
         return SVDResult(*_parts_of_svd((build(_LAPACK, (x,), True),), m))
     scale, a = _scaled((x,))
-    turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
+    turned = rotated(concat((a, _identity(a, n)), -2), n)
     w, v = turned[..., :n, :], turned[..., n:, :]
     sizes, w, v = _sorted(sqrt(squared_length(w).sum(-2)), w, v, descending=True)
     q, r = qr(w)
@@ -533,7 +546,7 @@ def svdvals(x: Operand, /) -> Tensor:
     if x.device.computes_cpu_ops:
         return _real(build(_LAPACK, (x,), False)[..., 0, :])
     scale, a = _scaled((x,))
-    w = orthogonalized(qr(a, mode="r") if m > n else a, n)
+    w = rotated(qr(a, mode="r") if m > n else a, n)
     (values,) = _sorted(sqrt(squared_length(w).sum(-2)), descending=True)
     return values * scale[..., 0]
 
