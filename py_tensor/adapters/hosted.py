@@ -8,7 +8,7 @@ from typing import Any
 
 from py_tensor.base.dtypes import DType
 from py_tensor.ir.node import Device, Node
-from py_tensor.runtime.storage import Storage
+from py_tensor.runtime.pool import Storage
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 

@@ -19,7 +19,7 @@ from py_tensor.ir.op import TERMS_PER_VISIT, Assign
 from py_tensor.ir.primitives import COPY
 from py_tensor.runtime.device import MAX_AT_ONCE, Eager
 from py_tensor.runtime.failures import out_of_range
-from py_tensor.runtime.storage import COPIED_BYTES
+from py_tensor.runtime.pool import COPIED_BYTES
 from py_tensor.schedule.body import Check
 from py_tensor.schedule.order import PREVIEWED_BYTES, Request
 

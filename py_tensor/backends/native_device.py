@@ -5,19 +5,30 @@ wgpu's own classes take several µs per call; calling the C function directly ta
 wgpu-native reports an error during the call that causes it. `Device.errors` collects these errors,
 and the caller takes them from there. wgpu-native ends the process if invalid commands are
 submitted, so `submit` drops commands if there was an error while they were encoded.
+
+Calls must be atomic: here is what defers Ctrl-C during them, and what releases a lock meanwhile.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from threading import RLock
-from typing import Any
+from signal import SIGINT
+from types import FrameType, MethodType
+from typing import Any, ParamSpec, TypeVar
 
-from py_tensor.backends.interrupts import released
 from py_tensor.runtime.failures import Failure
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _wgpu: Any = import_module("wgpu.backends.wgpu_native")
 ffi: Any = _wgpu.ffi
@@ -40,6 +51,9 @@ USAGES = {
 }
 """The kinds of buffers."""
 COMPUTE = 4  # the visibility of a binding
+MAX_IDLE, MAX_IDLE_BYTES, MIN_STAGING = 8, 64 << 20, 4096  # limits of idle staging buffers
+TIMED_AT_ONCE, MAX_SETS = 2048, 32  # dispatches of a query set, and query sets of a timer
+MAX_POLLS = 10_000  # until the callback of a mapping that another thread polled for
 UNCHECKED = 0  # runtime checks of a shader: no bounds checks of indices, no bounds of loops
 
 KINDS = {
@@ -51,6 +65,83 @@ _LABEL = re.compile(r"(?:label = |(?:ComputePipeline|BindGroup|Buffer) with )'([
 _LINE = re.compile(r"wgsl:(\d+):\d+")
 
 
+# -- What must be atomic --------------------------------------------------------------------------
+
+# `signal` wraps this module with enums, which adds 5 us to each change of a handler.
+_signal: Any = import_module("_signal")
+_NUMBER = int(SIGINT)
+_main = threading.main_thread().ident
+_is_deferring = False
+_handler: Any = None  # the program's own, while interrupts are deferred
+
+
+def uninterruptible(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function so that an interrupt during it is raised when it returns.
+
+    Otherwise Python may raise an interrupt between any two steps of the main thread: in a callback
+    of a C library, or after a command is encoded but before that is recorded.
+    """
+
+    @wraps(function)
+    def uninterruptible_function(*args: P.args, **kwargs: P.kwargs) -> T:
+        global _is_deferring, _handler
+        if _is_deferring or threading.get_ident() != _main:
+            return function(*args, **kwargs)
+        handler = _signal.getsignal(_NUMBER)
+        if not callable(handler):
+            return function(*args, **kwargs)
+        noted: list[tuple[int, FrameType | None]] = []
+
+        def note(number: int, frame: FrameType | None) -> None:
+            noted.append((number, frame))
+
+        _handler = handler
+        _signal.signal(_NUMBER, note)
+        try:
+            _is_deferring = True
+            return function(*args, **kwargs)
+        finally:
+            _is_deferring = False
+            _signal.signal(_NUMBER, handler)
+            if noted:
+                handler(*noted[0])
+
+    return uninterruptible_function
+
+
+def _restore_handler() -> None:
+    """Stop deferring in a process that another thread forked while the main one deferred."""
+    global _is_deferring, _main
+    _main = threading.get_ident()
+    if _is_deferring:
+        _is_deferring = False
+        _signal.signal(_NUMBER, _handler)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restore_handler)
+
+
+@contextmanager
+def released(lock: Any) -> Generator[None]:
+    """Release an RLock, however often this thread has acquired it, while the context is active.
+
+    Does nothing if this thread does not hold it. An interrupt in the context would leave the lock
+    in an unknown state: use it in `uninterruptible` code.
+    """
+    if lock is None or not lock._is_owned():
+        yield
+        return
+    acquired = lock._release_save()  # as `threading.Condition` does
+    try:
+        yield
+    finally:
+        lock._acquire_restore(acquired)
+
+
+# -- The device -----------------------------------------------------------------------------------
+
+
 @dataclass(slots=True)
 class Range:
     """A buffer, or a slice of one."""
@@ -58,6 +149,10 @@ class Range:
     buffer: Any
     offset: int
     size: int
+
+
+class StreamError(Exception):
+    """A command that WebGPU would reject, or a buffer that could not be mapped."""
 
 
 class AbsentError(Exception):
@@ -80,9 +175,9 @@ def error_of(kind: str, message: str) -> Failure:
 
 
 class Device:
-    """The device of an adapter, and its queue.
+    """The device of an adapter, its queue, and the commands that are being encoded.
 
-    Handles are C pointers. The code that creates an object must release it.
+    Handles are C pointers. The methods `create_...` return some that `free` releases.
 
     Attributes
     ----------
@@ -92,16 +187,30 @@ class Device:
     limits : dict
     errors : list of Failure
         The errors since `take_errors` was last called.
-    submitted : int
-        The number of the last submission, 0 before the first.
+    submitted, completed : int
+        The numbers of the last submission, and of the last that is known to be complete; 0 before.
     lock : RLock, optional
         Released during waits: the bridge's.
+    is_over : bool
+        Whether the device was released after its loss.
+    compute_pass : cdata, optional
+        The open pass.
+    staging : set of Staging
+        The buffers for reading.
+    idle : deque of Staging
+        Those of them that no readback uses, oldest first.
     """
 
     def __init__(self) -> None:
-        self.lock: RLock | None = None
+        self.lock: threading.RLock | None = None
         self.errors: list[Failure] = []
-        self.submitted = 0
+        self.submitted = self.completed = 0
+        self.is_over = False
+        self.compute_pass: Any = None
+        self.staging: set[Staging] = set()
+        self.idle: deque[Staging] = deque()
+        self._encoder: Any = None
+        self._releases: dict[Any, Callable[[Any], None]] = {}  # by handle
         adapter = _request_adapter()
         info, handle = adapter.info, adapter._internal
         self.adapter = {
@@ -161,7 +270,19 @@ class Device:
         order = ("lost", "out-of-memory", "validation", "internal")
         return [first[kind] for kind in order if kind in first]
 
+    def _own(self, handle: Any, release: Callable[[Any], None]) -> Any:
+        self._releases[handle] = release
+        return handle
+
+    def free(self, handle: Any) -> None:
+        self._releases.pop(handle)(handle)
+
     def release(self) -> None:
+        """Release the device and everything that belongs to it."""
+        self.is_over = True
+        self.abandon()
+        for handle in list(self._releases):
+            self.free(handle)
         lib.wgpuDeviceDestroy(self.handle)
         lib.wgpuQueueRelease(self.queue)
         lib.wgpuDeviceRelease(self.handle)
@@ -171,15 +292,39 @@ class Device:
     def create_buffer(self, size: int, kind: str, label: str = "") -> Any:
         name = _view(label or kind)
         descriptor = _new("BufferDescriptor", label=name, size=size, usage=USAGES[kind])
-        return lib.wgpuDeviceCreateBuffer(self.handle, descriptor)
+        buffer = lib.wgpuDeviceCreateBuffer(self.handle, descriptor)
+        return self._own(buffer, lib.wgpuBufferRelease)
 
-    def write(self, buffer: Any, offset: int, data: Any, size: int) -> None:
+    def write(self, target: Range, offset: int, data: Any, size: int) -> None:
         """Write host data to a GPU buffer; later submissions see it.
 
         `data` is an address or a Python buffer.
         """
         source = ffi.cast("void *", data) if isinstance(data, int) else ffi.from_buffer(data)
-        lib.wgpuQueueWriteBuffer(self.queue, buffer, offset, source, size)
+        lib.wgpuQueueWriteBuffer(self.queue, target.buffer, target.offset + offset, source, size)
+
+    def take_staging(self, size: int) -> Staging:
+        """Return an unmapped buffer for reading at least this many bytes; few are kept idle."""
+        idle = self.idle
+        # Powers of two, so that reads of slightly different sizes share buffers.
+        rounded = size if size > MAX_IDLE_BYTES else 1 << (max(size, MIN_STAGING) - 1).bit_length()
+        while len(idle) > MAX_IDLE or sum(staging.size for staging in idle) > MAX_IDLE_BYTES:
+            self._release_staging(idle.popleft())
+        for _ in range(len(idle)):
+            staging = idle.popleft()
+            if staging.state:
+                self._release_staging(staging)
+            elif staging.size == rounded:
+                return staging
+            else:
+                idle.append(staging)
+        staging = Staging(self, rounded)
+        self.staging.add(staging)
+        return staging
+
+    def _release_staging(self, staging: Staging) -> None:
+        self.staging.remove(staging)
+        self.free(staging.handle)
 
     # -- Pipelines ------------------------------------------------------------------------------
 
@@ -197,11 +342,13 @@ class Device:
         )
         descriptor = _new("BindGroupLayoutDescriptor", entryCount=len(entries), entries=entries)
         of_group = lib.wgpuDeviceCreateBindGroupLayout(self.handle, descriptor)
+        self._own(of_group, lib.wgpuBindGroupLayoutRelease)
         groups = ffi.new("WGPUBindGroupLayout[]", [of_group])
         descriptor = _new(
             "PipelineLayoutDescriptor", bindGroupLayoutCount=1, bindGroupLayouts=groups
         )
-        return of_group, lib.wgpuDeviceCreatePipelineLayout(self.handle, descriptor)
+        of_pipeline = lib.wgpuDeviceCreatePipelineLayout(self.handle, descriptor)
+        return of_group, self._own(of_pipeline, lib.wgpuPipelineLayoutRelease)
 
     def create_pipeline(self, layout: Any, wgsl: str, is_trusted: bool, label: str) -> Any:
         """Create a compute pipeline with the entry point "main".
@@ -224,7 +371,7 @@ class Device:
         descriptor = _new("ComputePipelineDescriptor", label=name, layout=layout, compute=stage)
         pipeline = lib.wgpuDeviceCreateComputePipeline(self.handle, descriptor)
         lib.wgpuShaderModuleRelease(module)
-        return pipeline
+        return self._own(pipeline, lib.wgpuComputePipelineRelease)
 
     def create_bind_group(self, layout: Any, ranges: Sequence[Range], label: str) -> Any:
         name = _view(label)
@@ -239,17 +386,32 @@ class Device:
             "BindGroupDescriptor",
             **{"label": name, "layout": layout, "entryCount": len(entries), "entries": entries},
         )
-        return lib.wgpuDeviceCreateBindGroup(self.handle, descriptor)
+        group = lib.wgpuDeviceCreateBindGroup(self.handle, descriptor)
+        return self._own(group, lib.wgpuBindGroupRelease)
 
     def create_query_set(self, count: int) -> Any:
         """Create a query set for this many timestamps."""
         descriptor = _new("QuerySetDescriptor", type=lib.WGPUQueryType_Timestamp, count=count)
-        return lib.wgpuDeviceCreateQuerySet(self.handle, descriptor)
+        queries = lib.wgpuDeviceCreateQuerySet(self.handle, descriptor)
+        return self._own(queries, lib.wgpuQuerySetRelease)
 
     # -- Submitting -----------------------------------------------------------------------------
 
-    def submit(self, encoder: Any) -> bool:
-        """Submit the encoded commands unless `errors` has any; return whether that was done."""
+    def outside_pass(self) -> Any:
+        """Return the encoder, without an open pass."""
+        if self._encoder is None:
+            self._encoder = lib.wgpuDeviceCreateCommandEncoder(self.handle, ffi.NULL)
+        elif self.compute_pass is not None:
+            ended, self.compute_pass = self.compute_pass, None
+            lib.wgpuComputePassEncoderEnd(ended)
+            lib.wgpuComputePassEncoderRelease(ended)
+        return self._encoder
+
+    def submit(self) -> bool:
+        """Submit what is encoded, unless there is nothing or `errors` has any; return if it did."""
+        if self._encoder is None:
+            return False
+        encoder, self._encoder = self.outside_pass(), None
         commands = lib.wgpuCommandEncoderFinish(encoder, ffi.NULL)
         lib.wgpuCommandEncoderRelease(encoder)
         is_valid = not self.errors
@@ -258,6 +420,12 @@ class Device:
             self.submitted = lib.wgpuQueueSubmitForIndex(self.queue, 1, pointer)
         lib.wgpuCommandBufferRelease(commands)
         return is_valid
+
+    def abandon(self) -> None:
+        """Drop what is encoded."""
+        if self._encoder is not None:
+            encoder, self._encoder = self.outside_pass(), None
+            lib.wgpuCommandEncoderRelease(encoder)
 
     def is_idle(self) -> bool:
         """Return whether the GPU has completed everything that was submitted."""
@@ -275,6 +443,147 @@ class Device:
                 lib.wgpuDevicePoll(handle, True, index)
         finally:
             lib.wgpuDeviceRelease(handle)
+        self.completed = max(self.completed, submission)
+
+
+# -- Reading --------------------------------------------------------------------------------------
+
+
+class Staging:
+    """A buffer that the GPU copies into and the host maps.
+
+    Attributes
+    ----------
+    state : str
+        "" if it is not mapped, "pending" or "mapped"; after an error, its message.
+    callback_info : cdata
+        How wgpu-native reports the end of a mapping.
+    """
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.size = size
+        self.handle = device.create_buffer(size, "staging")
+        self.state = ""
+        self._me = ffi.new_handle(self)
+        mode = lib.WGPUCallbackMode_AllowSpontaneous
+        fields = {"mode": mode, "callback": _note_mapped, "userdata1": self._me}
+        self.callback_info = ffi.new("WGPUBufferMapCallbackInfo *", fields)[0]
+
+
+@ffi.callback("WGPUBufferMapCallback")
+def _note_mapped(status: int, message: Any, pointer: Any, _: Any) -> None:
+    is_mapped = status == lib.WGPUMapAsyncStatus_Success
+    state = "mapped" if is_mapped else text_of(message) or "the buffer was not mapped"
+    ffi.from_handle(pointer).state = state
+
+
+class Readback:
+    """A copy of a part of a buffer to the host; the constructor encodes the copy.
+
+    Its staging buffer is idle again when the object is deleted.
+    """
+
+    # The finalizer is a function implemented in C, as for tensors (`Node.__call__`).
+    __slots__ = ("__del__", "__weakref__", "_copied", "_device", "_staging")
+
+    def __init__(self, device: Device, source: Range, offset: int, size: int) -> None:
+        self._device = device
+        self._copied = -(-size // 4) * 4  # only whole words can be copied
+        self._staging = device.take_staging(self._copied)
+        self.__del__ = MethodType(device.idle.append, self._staging)
+        encoder, start = device.outside_pass(), source.offset + offset
+        lib.wgpuCommandEncoderCopyBufferToBuffer(
+            encoder, source.buffer, start, self._staging.handle, 0, self._copied
+        )
+
+    def write_to(self, target: Any, size: int) -> None:
+        """Wait for the copy, which was submitted, and write its first bytes to memory.
+
+        Raises
+        ------
+        StreamError
+            If it could not be mapped.
+        """
+        staging, device = self._staging, self._device
+        staging.state = "pending"
+        lib.wgpuBufferMapAsync(
+            staging.handle, lib.WGPUMapMode_Read, 0, self._copied, staging.callback_info
+        )
+        for _ in range(MAX_POLLS):
+            # Another thread may poll at the same time: then it calls back, a little later.
+            device.wait(device.submitted)
+            if staging.state != "pending":
+                break
+        if device.is_over:
+            raise StreamError("the device was lost")
+        if staging.state != "mapped":
+            raise StreamError(staging.state)
+        memory = lib.wgpuBufferGetConstMappedRange(staging.handle, 0, self._copied)
+        ffi.memmove(target, memory, size)
+        lib.wgpuBufferUnmap(staging.handle)
+        staging.state = ""
+
+    def numbers(self, typecode: str = "I") -> list[int]:
+        """Wait for the copy and return it as numbers."""
+        numbers = array(typecode)
+        numbers.frombytes(bytes(self._copied))
+        self.write_to(ffi.from_buffer(numbers), self._copied)
+        return numbers.tolist()
+
+
+# -- Timing ---------------------------------------------------------------------------------------
+
+
+class Timer:
+    """Times each dispatch on the GPU, by timestamps around a pass of its own."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._sets: list[Any] = []
+        self._pipelines: list[int] = []
+
+    def next(self, pipeline: int) -> Any:
+        """Return the descriptor of the pass of the next dispatch; NULL if no room is left."""
+        number = len(self._pipelines) % TIMED_AT_ONCE
+        if number == 0:
+            if len(self._sets) == MAX_SETS:
+                return ffi.NULL
+            self._sets.append(self._device.create_query_set(2 * TIMED_AT_ONCE))
+        self._pipelines.append(pipeline)
+        positions = {"beginningOfPassWriteIndex": 2 * number, "endOfPassWriteIndex": 2 * number + 1}
+        self._writes = ffi.new(
+            "WGPUPassTimestampWrites *", {"querySet": self._sets[-1], **positions}
+        )
+        return ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": self._writes})
+
+    def collect(self) -> list[tuple[int, int, int]]:
+        """Return pipeline, begin and end of each dispatch, in ns since the first began.
+
+        Nothing is known after a loss of the device.
+        """
+        stamps: list[int] = []
+        for queries in self._sets:
+            if self._device.is_over:
+                return []
+            left = 2 * len(self._pipelines) - len(stamps)
+            stamps += self._read(queries, min(2 * TIMED_AT_ONCE, left))
+            self._device.free(queries)
+        period = lib.wgpuQueueGetTimestampPeriod(self._device.queue)
+        times = [int((stamp - stamps[0]) * period) for stamp in stamps]
+        return [(p, times[2 * n], times[2 * n + 1]) for n, p in enumerate(self._pipelines)]
+
+    def _read(self, queries: Any, count: int) -> list[int]:
+        device = self._device
+        resolved = device.create_buffer(8 * count, "timestamps")
+        encoder = device.outside_pass()
+        lib.wgpuCommandEncoderResolveQuerySet(encoder, queries, 0, count, resolved, 0)
+        readback = Readback(device, Range(resolved, 0, 8 * count), 0, 8 * count)
+        device.submit()
+        device.free(resolved)
+        return readback.numbers("Q")
+
+
+# -- Calls ----------------------------------------------------------------------------------------
 
 
 def _request_adapter() -> Any:

@@ -35,8 +35,7 @@ from py_tensor.runtime.plan import (
     largest_temporary,
     make_plan,
 )
-from py_tensor.runtime.pool import Kind, bytes_of
-from py_tensor.runtime.storage import Slice, Storage, Stored
+from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, bytes_of
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import Kernel
 from py_tensor.schedule.loops import last_iteration
@@ -51,6 +50,7 @@ FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by the
 MAX_PIPELINES = 1024
 VARIES = -2  # ends the keys of plans whose constants may differ between iterations of a loop
 NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
+NO_WORDS = array("I")
 
 
 def acquire(index: int) -> WebGPU:
@@ -108,27 +108,17 @@ class WebGPU(Connection):
 
     def info(self) -> dict[str, Any]:
         with self.lock:
-            return self._described()
-
-    def _described(self) -> dict[str, Any]:
-        if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
-            lost = self.unavailable or "the next tensor requests a new device"
-            return {"backend": "webgpu", "lost": lost, "generation": self.generation}
-        adapter, limits = self._info["adapter"], self._info["limits"]
-        return {
-            "backend": "webgpu",
-            "adapter": adapter,
-            "features": self._info["features"],
-            "limits": limits,
-            "arithmetic": trial.described(self.profile.implementations),
-            "tuned": bool(self.record),
-            "choices": self._described_choices(),
-            "generation": self.generation,
-        }
-
-    def _described_choices(self) -> dict[str, str]:
-        named = self.profile.chosen.named()
-        return {name: named[name] for name in tuning_parameters(self.profile.software)}
+            described = {"backend": "webgpu", "generation": self.generation}
+            if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
+                lost = self.unavailable or "the next tensor requests a new device"
+                return described | {"lost": lost}
+            choices = self.profile.chosen.named()
+            return described | {
+                **{name: self._info[name] for name in ("adapter", "features", "limits")},
+                "arithmetic": trial.described(self.profile.implementations),
+                "tuned": bool(self.record),
+                "choices": {n: choices[n] for n in tuning_parameters(self.profile.software)},
+            }
 
     def check(self, op: str, meta: Meta) -> None:
         """Raise if a tensor of this dtype and shape cannot be stored here."""
@@ -162,7 +152,7 @@ class WebGPU(Connection):
             self._slow_down()
             if self.sync_each_op:
                 self.synchronize()
-                self.ledger.check(storage.buffer.submission)
+                storage.buffer.submission.check()
         return storage
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
@@ -174,8 +164,8 @@ class WebGPU(Connection):
         storage = self._allocate(sizes)[0]
         command = UPLOAD, storage.number, 0, 0, len(source)
         commands = array("I", (*self._created(storage, self.poison), *command))
-        sent = self._send(commands, array("I"), source, set(), [storage], "tensor")
-        return storage if sent else None
+        submission = Submission(label="tensor")
+        return storage if self._send(submission, commands, NO_WORDS, source, [storage]) else None
 
     # -- Computing ------------------------------------------------------------------------------
 
@@ -193,14 +183,12 @@ class WebGPU(Connection):
 
         The caller holds the lock.
         """
-        if self.wgsl:
-            self._show_new(plan.programs)
         nodes = request.program.nodes
         storages: list[Stored] = [nodes[slot].storage for slot in plan.leaves]
         pending = [node for node in nodes if node.storage is None]
         generation = self.generation
         waited = self._compile_ahead(plan.programs)
-        waited |= self._ensure_large(plan.sizes, plan.slabs)
+        waited |= self._ensure_large([*plan.slabs, *plan.sizes])
         # Nothing waits from here to the first submit; other tasks may have run before.
         for storage in storages:
             self._check_alive(storage)
@@ -208,6 +196,7 @@ class WebGPU(Connection):
             computed = any(node.storage is not None for node in pending)
             if computed or self.generation != generation:
                 raise StaleRequestError(is_smaller=computed)
+            self._define(plan.programs)
         sent = self._run(plan, request, storages, poison)
         if not sent:
             if storages:  # results computed from a lost device's tensors are lost too
@@ -218,7 +207,7 @@ class WebGPU(Connection):
         if self.sync_each_op:
             self.synchronize()
             for slot in request.program.outputs:
-                self.ledger.check(nodes[slot].storage.buffer.submission)
+                nodes[slot].storage.buffer.submission.check()
 
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
@@ -234,17 +223,21 @@ class WebGPU(Connection):
         # The buffers after the outputs are temporaries.
         results: list[tuple[int, Stored]] = [*zip(plan.slices, slices, strict=True)]
         results += zip(plan.outputs, buffers, strict=False)
-        self._define(plan.programs)
         new = made if poison else [storage for storage in made if not storage.buffer.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
         params = plan.patched(nodes)
-        read = self._read_ahead(plan, request)
+        commands = created + plan.commands
+        if (slot := request.read) is not None and slot in plan.positions:
+            nbytes = nodes[slot].meta.nbytes
+            fetch = FETCH, plan.positions[slot], nbytes
+            commands.extend(fetch if nbytes <= FETCHED_BYTES else ())
+        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and host.can_wait() else []
         sources = {s.buffer.submission for s in leaves}
-        number = self.ledger.last + 1
+        number = self.last + 1
         for _, leaf in plan.replaced:
             nodes[leaf].storage.copy = None
         try:
-            if not self._send_in_parts(plan, created, read, table, params, sources, made):
+            if not self._send_in_parts(plan, commands, cuts, table, params, sources, made):
                 return False
             if self._timed is not None:
                 self._timed.dispatches.extend(plan.dispatches)
@@ -252,19 +245,10 @@ class WebGPU(Connection):
         except BaseException:
             # Interrupted. Overwritten leaves cannot be computed again, so keep the results.
             if plan.replaced and self.bridge.lastFlush() >= number:
-                self._note_sent(made, self.ledger.newest)
+                self._note_sent(made, self.unsettled[self.last])
                 self._note_results(plan, nodes, results)
             raise
         return True
-
-    def _read_ahead(self, plan: Plan, request: Request) -> array[int]:
-        """Return the command that copies the result that is read next, if it is small."""
-        slot = request.read
-        if slot is not None and (position := plan.position(slot)) is not None:
-            nbytes = request.program.nodes[slot].meta.nbytes
-            if nbytes <= FETCHED_BYTES:
-                return array("I", (FETCH, position, nbytes))
-        return array("I")
 
     def _note_results(
         self, plan: Plan, nodes: Sequence[Node], results: list[tuple[int, Stored]]
@@ -272,7 +256,7 @@ class WebGPU(Connection):
         """Set the storage of the nodes that a flush computes; repeating this has no effect."""
         for slot, leaf in plan.replaced:
             storage = nodes[leaf].storage
-            storage.buffer.submission = self.ledger.newest
+            storage.buffer.submission = self.unsettled[self.last]
             set_storage(nodes[slot], storage)
         for slot, storage in results:
             set_storage(nodes[slot], storage)
@@ -280,8 +264,8 @@ class WebGPU(Connection):
     def _send_in_parts(
         self,
         plan: Plan,
-        created: array[int],
-        read: array[int],
+        commands: array[int],
+        cuts: list[int],
         table: array[int],
         params: array[int],
         sources: set[Submission],
@@ -292,21 +276,18 @@ class WebGPU(Connection):
         Other tasks may run in between. If the device is lost meanwhile, the remaining parts are not
         sent to its replacement.
         """
-        generation = self.generation
-        commands = created + plan.commands + read
-        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and host.can_wait() else []
-        work = plan.work // (len(cuts) + 1)
+        generation, work = self.generation, plan.work // (len(cuts) + 1)
         for start, end in pairwise((0, *cuts, len(commands))):
-            if self.generation != generation:
-                return False
-            piece = commands[start:end] if cuts else commands
-            is_last = end == len(commands)
-            checks = plan.checks if is_last else ()
-            if not self._send(piece, table, params, sources, made, plan.label, work, checks):
-                return False
-            if not is_last:
-                sources = {storage.buffer.submission for storage in made}
+            if start:
                 self._slow_down()
+                if self.generation != generation:
+                    return False
+            is_last = end == len(commands)
+            piece = commands[start:end] if cuts else commands
+            submission = Submission(sources, plan.label, work, plan.checks if is_last else ())
+            if not self._send(submission, piece, table, params, made):
+                return False
+            sources = {submission}
         return True
 
     def _plan(self, program: graph.Program) -> Plan:
@@ -403,49 +384,39 @@ class WebGPU(Connection):
         The flush itself would compile them one by one, in the browser's GPU process, and the page
         would freeze.
         """
-        new = [program for program in programs if program.number not in self._defined]
+        new = self._define(programs)
         if not new or not host.can_wait():
             return False
-        if self._timed is not None:
-            for program in new:
-                begin = perf_counter_ns()
-                self._compile([program])
-                self._timed.compiles.append((program, perf_counter_ns() - begin))
-            return True
-        self._compile(new)
+        # When compiling is timed, one after the other.
+        for batch in [new] if self._timed is None else [[program] for program in new]:
+            begin = perf_counter_ns()
+            for program in batch:
+                self.bridge.warm(program.number)
+            self._wait(self.bridge.warmed(), "compiling kernels", "compiling")
+            if self._timed is not None:
+                self._timed.compiles.append((batch[0], perf_counter_ns() - begin))
         return True
 
-    def _compile(self, programs: list[Program]) -> None:
-        """Compile programs in parallel, and wait until that is done."""
-        self._define(programs)
-        for program in programs:
-            self.bridge.warm(program.number)
-        if self._wait(self.bridge.warmed(), "compiling kernels", "compiling") == "interrupted":
-            raise KeyboardInterrupt
+    def _define(self, programs: list[Program]) -> list[Program]:
+        """Define programs in the bridge; return those that were not defined.
 
-    def _show_new(self, programs: list[Program]) -> None:
-        """Print the WGSL of the programs that the next flush compiles."""
-        for program in programs:
-            if program.number not in self._defined:
-                print(program.listing())
-
-    def _define(self, programs: list[Program]) -> None:
-        """Define programs in the bridge; above a limit, the least recently used are dropped."""
+        Above a limit, the least recently used are dropped.
+        """
+        new: list[Program] = []
         for program in programs:
             if program.number in self._defined:
                 self._defined.move_to_end(program.number)
-            else:
-                self.bridge.definePipeline(
-                    program.number,
-                    program.wgsl,
-                    program.label,
-                    program.buffers,
-                    program.writable,
-                    program.family == "custom",
-                )
-                self._defined[program.number] = None
+                continue
+            if self.wgsl:
+                print(program.listing())
+            is_foreign = program.family == "custom"
+            layout = program.buffers, program.writable, is_foreign
+            self.bridge.definePipeline(program.number, program.wgsl, program.label, *layout)
+            self._defined[program.number] = None
+            new.append(program)
         while len(self._defined) > max(MAX_PIPELINES, len(programs)):
             self.bridge.dropPipeline(self._defined.popitem(last=False)[0])
+        return new
 
     # -- Buffers --------------------------------------------------------------------------------
 
@@ -472,20 +443,17 @@ class WebGPU(Connection):
         slices = kind.slices if isinstance(kind, Slab) else 0
         return min(bytes_of(kind), self.max_bytes), slices
 
-    def _ensure_large(self, sizes: Sequence[int], slabs: Sequence[Slab] = ()) -> bool:
+    def _ensure_large(self, kinds: Sequence[Kind]) -> bool:
         """Create large buffers that the pool lacks, wait for each, and return whether it waited.
 
         Running out of memory is thus detected here, where everything can still be retried.
         """
-        least = self.checked_allocation
-        large: list[Kind] = sorted(size for size in sizes if size >= least)
-        large += [slab for slab in slabs if slab.nbytes >= least]
+        large = [kind for kind in kinds if bytes_of(kind) >= self.checked_allocation]
         if not large or self._is_lost or not host.can_wait():
             return False
         for position, kind in enumerate(large):
             self.pool.collect()
-            same = large[: position + 1].count(kind)
-            if not self.pool.has(kind, same):
+            if not self.pool.has(kind, large[: position + 1].count(kind)):
                 self._create_checked(kind)
         return True
 
@@ -512,8 +480,6 @@ class WebGPU(Connection):
         self.pool.handed_over()
         promise = self.bridge.allocate(storage.number, *self._size(storage))
         outcome = self._wait(promise, "allocating GPU memory")
-        if outcome == "interrupted":
-            raise KeyboardInterrupt
         storage.buffer.exists = not outcome
         return json.loads(outcome) if outcome else None
 
@@ -535,10 +501,9 @@ class WebGPU(Connection):
         """
         with self.lock:
             timed, self._timed = self._timed or Timed(), None
-            outcome = self._wait(self.bridge.stopTimer(), "pt.profile()")
-        if outcome == "interrupted":
-            raise KeyboardInterrupt
-        times: list[tuple[int, int, int]] = json.loads(outcome)
+            times: list[tuple[int, int, int]] = json.loads(
+                self._wait(self.bridge.stopTimer(), "pt.profile()")
+            )
         timed.times = [
             (measure, begin, end)
             for measure, (program, begin, end) in zip(timed.dispatches, times, strict=False)
@@ -548,18 +513,16 @@ class WebGPU(Connection):
 
     def memory_info(self) -> dict[str, int]:
         with self.lock:
-            return self._memory()
-
-    def _memory(self) -> dict[str, int]:
-        self.pool.collect()
-        stats = json.loads(self.bridge.stats())
+            self.pool.collect()
+            stats = json.loads(self.bridge.stats())
+            pool = self.pool
         return {
-            "live_buffers": self.pool.live_buffers,
-            "live_bytes": self.pool.live_bytes,
-            "pooled_buffers": self.pool.pooled_buffers,
-            "pooled_bytes": self.pool.pooled_bytes,
-            "pool_limit": self.pool.limit,
-            "peak_bytes": self.pool.peak_bytes,
+            "live_buffers": pool.live_buffers,
+            "live_bytes": pool.live_bytes,
+            "pooled_buffers": pool.pooled_buffers,
+            "pooled_bytes": pool.pooled_bytes,
+            "pool_limit": pool.limit,
+            "peak_bytes": pool.peak_bytes,
             "device_buffers": stats["buffers"],
             "device_bytes": stats["bufferBytes"],
             "staging_bytes": stats["stagingBytes"],

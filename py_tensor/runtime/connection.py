@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import warnings
 from array import array
-from collections.abc import Awaitable
+from collections import deque
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import product
+from threading import RLock, get_ident
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from weakref import ref
 
+from py_tensor.base.dtypes import typed
 from py_tensor.base.errors import DeviceError, DeviceLostError
 from py_tensor.base.layout import Layout
 from py_tensor.codegen import trial
@@ -16,21 +22,10 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.slabs import MIB
 from py_tensor.ir.node import Node
-from py_tensor.runtime.failures import (
-    NONE,
-    OUT_OF_RANGE,
-    Failure,
-    Ledger,
-    Submission,
-    error_of,
-    parsed,
-)
+from py_tensor.runtime.failures import NONE, Failure, Submission, error_of, out_of_range
 from py_tensor.runtime.host import host
-from py_tensor.runtime.phases import Phase, Phases
 from py_tensor.runtime.plan import DESTROY
-from py_tensor.runtime.pool import Pool
-from py_tensor.runtime.storage import Copies, Storage, Stored, picked
-from py_tensor.schedule.body import Check
+from py_tensor.runtime.pool import COPIED_BYTES, Pool, Storage, Stored
 
 if TYPE_CHECKING:
     from py_tensor.runtime.bridge import Bridge
@@ -40,7 +35,43 @@ T = TypeVar("T")
 MAX_BUFFERS = 16  # per kernel: more do not help, and the bridge stores one bit for each
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
 ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
+MAX_COPIED = 1 << 24  # bytes of all copies on the host
 OF_THIS_CALL = -1  # the flush number of a failure of the call itself
+UNCAPTURED = 0  # the flush number of an error that no error scope caught
+OUT_OF_RANGE = "index"  # the kind of a CHECK failure; its message lists [position, nonzero word]
+INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # prefixes of such error messages
+
+Phase = Literal["recording", "planning", "compiling", "submitting", "waiting"]
+""""recording" is the default: it covers recording ops and everything else that Python does."""
+
+PHASES: tuple[Phase, ...] = ("recording", "planning", "compiling", "submitting", "waiting")
+
+
+class Phases:
+    """Nanoseconds spent in each phase; time in a nested phase counts only for that phase.
+
+    One thread is measured: the one that creates the object.
+    """
+
+    def __init__(self) -> None:
+        self._thread = get_ident()
+        self._times = dict.fromkeys(PHASES, 0)
+        self._current: Phase = "recording"
+        self._since = perf_counter_ns()
+
+    def times(self) -> dict[Phase, int]:
+        """Return the times so far."""
+        self.enter(self._current)
+        return dict(self._times)
+
+    def enter(self, phase: Phase) -> Phase:
+        """Enter a phase; return the previous one, to enter again at its end."""
+        before, now = self._current, perf_counter_ns()
+        if get_ident() != self._thread:
+            return before
+        self._times[before] += now - self._since
+        self._current, self._since = phase, now
+        return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +107,12 @@ class Connection:
         Why the record could not be stored for later sessions; "" if it was.
     unavailable : str
         Why no other device was available after a loss; "" if none was requested without success.
+    unsettled : dict
+        The submissions whose outcome is not known yet, by number.
+    work : int
+        Their estimated number of instructions.
+    last : int
+        The number of the last submission.
     """
 
     profile: AdapterProfile
@@ -83,15 +120,18 @@ class Connection:
     def __init__(self, bridge: Bridge, acquired: str) -> None:
         self.bridge = bridge
         self.lock = RLock()
-        self.ledger = Ledger()
         self.phases = Phases()
-        self.generation = 0
-        self.flushes = 0
+        self.generation = self.last = self.work = 0
+        self.unsettled: dict[int, Submission] = {}
         self.record = self.unkept = self.unavailable = ""
         self._info: dict[str, Any] = {}
         self._lost_generation = -1
         self._targets: dict[int, tuple[array[int], int]] = {}  # address -> target and buffer id
-        self._copies = Copies()
+        self._copies: deque[tuple[ref[Stored], int]] = deque()  # with host copies, oldest first
+        self._copied_bytes = 0
+        self._reported = 0  # the serial number of the last recorded failure
+        self._ran_out = False  # whether memory ever ran out
+        self._out_of_range: list[str] = []  # messages not raised yet
         self._arena = array("I", [0]) * 4096
         self._adopt(acquired)
 
@@ -153,10 +193,7 @@ class Connection:
         Waits until the host has stored the record for later sessions, or says why it did not.
         """
         self._adopt_choices(self.profile, record)
-        outcome = self._wait(self.bridge.keepChoices(record), "pt.tune()")
-        if outcome == "interrupted":
-            raise KeyboardInterrupt
-        self.unkept = outcome
+        self.unkept = self._wait(self.bridge.keepChoices(record), "pt.tune()")
 
     @property
     def _is_lost(self) -> bool:
@@ -177,8 +214,10 @@ class Connection:
         with self.lock:
             is_lost = not self._send_nothing()
         if is_lost:
-            promise = request_device(self.bridge)
-            acquired = await self._outcome(promise, "finding the GPU again", blocking)
+            if blocking:
+                self._revive()
+                return
+            acquired = await request_device(self.bridge)
             with self.lock:
                 self._adopt(acquired)
 
@@ -201,25 +240,24 @@ class Connection:
 
     def _send(
         self,
+        submission: Submission,
         commands: array[int],
         table: array[int],
         block: array[int],
-        sources: set[Submission],
-        made: list[Storage],
-        label: str = "",
-        work: int = 0,
-        checks: tuple[Check, ...] = (),
+        made: Sequence[Storage],
     ) -> bool:
         """Send one flush as a new submission, which owns the buffers in `made`.
 
         `table` has the ids of the buffers; dispatches refer to them by position. `block` has the
-        parameters of dispatches, or the elements of an upload. `work` is the estimated number of
-        instructions. `checks` are the index checks whose words CHECK reads. Returns False if the
-        device is lost. Raises if the bridge stopped in the middle of the flush.
+        parameters of dispatches, or the elements of an upload. Returns False if the device is lost.
+        Raises if the bridge stopped in the middle of the flush.
         """
         if self._is_lost:
             return False
-        submission = self.ledger.submit(sources, label, work, checks)
+        self.last = submission.number = self.last + 1
+        submission.note_sources()
+        self.unsettled[submission.number] = submission
+        self.work += submission.work
         unneeded = self.pool.to_destroy()
         if unneeded:  # first, because the new buffers may need their memory
             commands = array("I", (w for number in unneeded for w in (DESTROY, number))) + commands
@@ -235,35 +273,40 @@ class Connection:
             block.itemsize * len(block),
             submission.number,
         )
-        if flying:
+        if unneeded and flying:
             self.pool.destroyed(unneeded)
         if flying < 0:
             raise self._refusal(submission)
         if flying == 0:
             self._lost_generation = self.generation
-            self.ledger.close(submission)
+            self._close(submission)
             return False
         self._note_sent(made, submission)
-        self.flushes += 1
         return True
 
-    def _note_sent(self, made: list[Storage], submission: Submission) -> None:
+    def _note_sent(self, made: Sequence[Storage], submission: Submission) -> None:
         """Record that the buffers of a flush exist and belong to its submission."""
         for storage in made:
             storage.buffer.exists = True
         for storage in made:
             storage.buffer.submission = submission
 
+    def _close(self, submission: Submission) -> None:
+        """Remove a submission that was not sent."""
+        if self.unsettled.pop(submission.number, None) is not None:
+            self.work -= submission.work
+        submission.settled = True
+
     def _refusal(self, submission: Submission) -> BaseException:
         """Return the error for a flush that the bridge aborted; its nodes stay pending."""
-        self._note(parsed(self.bridge.failures()))
-        self.ledger.close(submission)
+        self._note(json.loads(self.bridge.failures()))
+        self._close(submission)
         error, submission.error = submission.error, None
         return error or error_of({"message": "the flush failed in the bridge"})
 
     def _send_nothing(self) -> bool:
         """Send a flush that only destroys buffers; return False if the device is lost."""
-        return self._send(array("I"), array("I"), array("I"), set(), [])
+        return self._send(Submission(), array("I"), array("I"), array("I"), ())
 
     def empty_cache(self) -> None:
         with self.lock:
@@ -284,109 +327,136 @@ class Connection:
         """
         before = self.phases.enter(phase)
         try:
-            return host.wait(promise, what, self.lock)
+            value = host.wait(promise, what, self.lock)
         finally:
             self.phases.enter(before)
-
-    async def _outcome(self, promise: Awaitable[T], what: str, blocking: bool) -> T:
-        """Return the value of a promise of the bridge; wait by blocking or by suspending."""
-        return self._wait(promise, what) if blocking else await promise
+        if value == "interrupted":
+            raise KeyboardInterrupt
+        return value
 
     def synchronize(self) -> None:
         with self.lock:
-            last = self.ledger.last
-            host.check_can_wait("pt.synchronize()")
-            self._settle(self._wait(self.bridge.synchronize(), "pt.synchronize()"), last)
-            self.ledger.raise_out_of_range()
+            last, promise = self.last, self.bridge.synchronize()
+            self._settle(self._wait(promise, "pt.synchronize()"), last, NONE)
 
     async def synchronize_async(self) -> None:
         with self.lock:
-            last, promise = self.ledger.last, self.bridge.synchronize()
+            last, promise = self.last, self.bridge.synchronize()
         outcome = await promise
         with self.lock:
-            self._settle(outcome, last)
-            self.ledger.raise_out_of_range()
+            self._settle(outcome, last, NONE)
 
     def _slow_down(self) -> None:
         """If too much work is in flight, wait for the older half of the flushes."""
-        under_way = self.ledger.unsettled
-        if self.profile.is_crowded(under_way, self.ledger.work) and host.can_wait():
-            last = self.ledger.last - under_way // 2
+        under_way = len(self.unsettled)
+        if self.profile.is_crowded(under_way, self.work) and host.can_wait():
+            last = self.last - under_way // 2
             self._settle(self._wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
-    def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:
+    def _settle(self, outcome: str, last: int, wanted: Submission | None = None) -> None:
         """Process the outcome of a wait for the flushes up to number `last`.
 
         Raises the error of `wanted` if it has one, otherwise a failure of the wait itself. The
-        latter may only be a consequence of the former.
+        latter may only be a consequence of the former. If there is neither, but a submission is
+        wanted, raises the error for an index out of range.
         """
         if outcome == "interrupted":
             raise KeyboardInterrupt
-        failures = parsed(outcome)
-        self._note(failures)
-        self.ledger.settle(last)
-        self.ledger.check(wanted)
+        failures: list[Failure] = json.loads(outcome) if outcome else []
+        if failures:
+            self._note(failures)
+        for number in [n for n in self.unsettled if n <= last]:
+            submission = self.unsettled.pop(number)
+            submission.settled = True
+            submission.note_sources()
+        self.work = sum(submission.work for submission in self.unsettled.values())
+        if wanted is not None:
+            wanted.check()
         for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
+        if wanted is not None:
+            self._check_indices()
 
     def _note(self, failures: list[Failure]) -> None:
         """Record failures. The bridge reports them again until this has completed."""
-        if not failures:
-            return
-        self.ledger.report(failures)
-        if any(failure["kind"] != OUT_OF_RANGE for failure in failures):
+        new = [failure for failure in failures if failure.get("serial", 0) > self._reported]
+        self._ran_out |= any(failure["kind"] == "out-of-memory" for failure in new)
+        for failure in new:
+            self._assign(failure)
+        self._reported = max([self._reported, *(failure["serial"] for failure in new)])
+        kinds = {failure["kind"] for failure in failures}
+        if kinds - {OUT_OF_RANGE}:
             self._drain_pool()  # pooled buffers of a failed flush may not exist
-        if any(failure["kind"] == "out-of-memory" for failure in failures):
+        if "out-of-memory" in kinds:
             self.checked_allocation = 0
             self._send_nothing()  # destroys the pooled buffers, to make room for the next attempt
-        self.bridge.forgetFailures(self.ledger.reported)
+        self.bridge.forgetFailures(self._reported)
+        for failure in new:  # last, because a filter may turn a warning into an exception
+            if failure["flush"] == UNCAPTURED and failure["kind"] != "lost":
+                warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
+
+    def _assign(self, failure: Failure) -> None:
+        """Record a failure of a submission.
+
+        After memory ran out once, invalid buffers and bind groups are out of memory, too.
+        """
+        submission = self.unsettled.get(failure["flush"])
+        if submission is None:
+            return
+        if failure["kind"] == OUT_OF_RANGE:
+            words: list[tuple[int, int]] = json.loads(failure["message"])
+            self._out_of_range += (submission.checks[n].message_of_bits(word) for n, word in words)
+        elif submission.error is None:
+            if self._ran_out and failure["message"].startswith(INVALID_OBJECTS):
+                failure = failure | {"kind": "out-of-memory"}
+            submission.error = error_of(failure, submission.label)
+
+    def _check_indices(self) -> None:
+        """Raise for the first recorded out-of-range index, and forget the others."""
+        if self._out_of_range:
+            message, self._out_of_range = self._out_of_range[0], []
+            raise out_of_range(message)
 
     # -- Reading --------------------------------------------------------------------------------
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._on_host(node)
-            if data is None:
-                host.check_can_wait("reading a tensor")
-                reading = self._start_read(node)
-                data = self._end_read(reading, self._wait(reading.promise, "reading a tensor"))
+            data = self._start_read(node)
+            if isinstance(data, Reading):
+                data = self._end_read(data, self._wait(data.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._on_host(node)
-            reading = self._start_read(node) if data is None else None
-        if reading is not None:
-            outcome = await reading.promise
+            data = self._start_read(node)
+        if isinstance(data, Reading):
+            outcome = await data.promise
             with self.lock:
-                data = self._end_read(reading, outcome)
-        assert data is not None
+                data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _on_host(self, node: Node) -> memoryview | None:
-        """Return the elements of a stored node if they are available without waiting."""
-        if node.meta.size == 0:
+    def _check_readable(self, storage: Stored) -> None:
+        """Raise the error of what computed some elements, or DeviceLostError."""
+        self._check_alive(storage)
+        storage.buffer.submission.check()
+
+    def _start_read(self, node: Node) -> Reading | memoryview:
+        """Start to read a stored node; return its elements if they are known on the host."""
+        if not node.meta.size:
             return memoryview(b"")
         storage: Stored = node.storage
-        if storage.copy is None or self.ledger.has_checks:
-            return None
-        self._check_alive(storage)
-        self.ledger.check(storage.buffer.submission)
-        self.ledger.raise_out_of_range()
-        return storage.copy
-
-    def _start_read(self, node: Node) -> Reading:
-        storage: Stored = node.storage
-        self._check_alive(storage)
-        self.ledger.check(storage.buffer.submission)
+        self._check_readable(storage)
+        if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
+            self._check_indices()
+            return storage.copy
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
-        target, number = array("B", bytes(node.meta.nbytes)), storage.number
+        target = array("B", bytes(node.meta.nbytes))
         address = target.buffer_info()[0]
-        self._targets[address] = target, number
-        promise = self.bridge.read(number, 0, node.meta.nbytes, address)
-        return Reading(storage, target, address, promise, self.ledger.last)
+        self._targets[address] = target, storage.number
+        promise = self.bridge.read(storage.number, 0, node.meta.nbytes, address)
+        return Reading(storage, target, address, promise, self.last)
 
     def may_overwrite(self, node: Node) -> bool:
         """Return whether no other node shares a stored node's buffer, and no read is in progress.
@@ -399,13 +469,21 @@ class Connection:
         )
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
+        """Return the elements; small ones also stay on the host, as long as there is room."""
+        storage, data = reading.storage, memoryview(reading.target)
         self._targets.pop(reading.address, None)
-        self._settle(outcome, reading.last, reading.storage.buffer.submission)
-        data = memoryview(reading.target)
-        self._copies.keep(reading.storage, data)  # `may_overwrite`: unchanged during the read
-        self.ledger.raise_out_of_range()
-        kept = reading.storage.copy
-        return data if kept is None else kept  # read-only, since others read it too
+        self._settle(outcome, reading.last, storage.buffer.submission)
+        if data.nbytes > COPIED_BYTES:
+            return data
+        storage.copy = data.toreadonly()  # `may_overwrite`: unchanged during the read
+        self._copies.append((ref(storage), data.nbytes))
+        self._copied_bytes += data.nbytes
+        while self._copied_bytes > MAX_COPIED:
+            oldest, nbytes = self._copies.popleft()
+            self._copied_bytes -= nbytes
+            if (held := oldest()) is not None:
+                held.copy = None
+        return storage.copy  # read-only, since others read it too
 
     # -- Painting -------------------------------------------------------------------------------
 
@@ -420,15 +498,26 @@ class Connection:
         is ready. Waits until the GPU is done, so that errors are raised here.
         """
         with self.lock:
-            if blocking:
-                host.check_can_wait("drawing a tensor")
             storage: Stored = node.storage
-            self._check_alive(storage)
-            source, last = storage.buffer.submission, self.ledger.last
-            self.ledger.check(source)
+            self._check_readable(storage)
+            source, last = storage.buffer.submission, self.last
             promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
-        painted = await self._outcome(promise, "drawing a tensor", blocking)
+        painted = self._wait(promise, "drawing a tensor") if blocking else await promise
         with self.lock:
             self._settle(painted.outcome, last, source)
-            self.ledger.raise_out_of_range()
             return painted.bitmap
+
+
+def picked(data: memoryview, layout: Layout, itemsize: int) -> memoryview:
+    """Return the elements that a layout selects from all elements, in row-major order."""
+    if layout.size == 1:
+        return data[layout.offset * itemsize : (layout.offset + 1) * itemsize]
+    words = typed(data, {1: "B", 2: "H", 4: "I", 8: "Q"}[itemsize])
+    *outer, (n, step) = zip(layout.shape, layout.strides, strict=True)
+    lines = bytearray()
+    for index in product(*(range(m) for m, _ in outer)):
+        start = layout.offset + sum(i * s for i, (_, s) in zip(index, outer, strict=True))
+        last = start + step * (n - 1)
+        ends = last + 1 if step >= 0 else last - 1 if last else None
+        lines += words[start : ends : step or 1].tobytes() * (1 if step else n)
+    return memoryview(lines)

@@ -61,6 +61,8 @@ class Plan:
         The slots of those outputs, slab by slab.
     outputs : list of int
         The slots of the outputs that have their own buffers.
+    positions : dict
+        Slot of an output that does not overwrite a leaf -> the number of its buffer.
     replaced : list of (slot, slot of a leaf)
         Outputs that overwrite the buffer of a leaf.
     sizes : list of int
@@ -90,6 +92,7 @@ class Plan:
     slabs: list[Slab] = field(default_factory=list[Slab])
     slices: list[int] = field(default_factory=list[int])
     outputs: list[int] = field(default_factory=list[int])
+    positions: dict[int, int] = field(default_factory=dict[int, int])
     replaced: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     sizes: list[int] = field(default_factory=list[int])
     programs: list[Program] = field(default_factory=list[Program])
@@ -123,18 +126,6 @@ class Plan:
     def is_submitted_at_once(self) -> bool:
         """Whether the flush is one submission, so that it runs as a whole or not at all."""
         return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
-
-    def position(self, slot: int) -> int | None:
-        """Return the number of an output's buffer; None if the output overwrites a leaf."""
-        stored = (*self.slices, *self.outputs)
-        if slot not in stored:
-            return None
-        return len(self.leaves) + len(self.slabs) + stored.index(slot)
-
-    @property
-    def first_sized(self) -> int:
-        """The number of the first buffer in `sizes`."""
-        return len(self.leaves) + len(self.slabs) + len(self.slices)
 
     def repeated(self, times: int) -> Plan:
         """Return a plan that runs all commands `times` times in sequence, in one flush."""
@@ -297,7 +288,9 @@ def _assign_buffers(
         numbered.append(FAULTS)
         plan.sizes.append(size_class(_nbytes(program, lowered, FAULTS)))
     number = {slot: n for n, slot in enumerate(numbered)}
-    sized = plan.first_sized
+    first = len(plan.leaves) + len(plan.slabs)
+    plan.positions = {s: first + n for n, s in enumerate((*plan.slices, *plan.outputs))}
+    sized = len(numbered) - len(plan.sizes)  # the number of the first buffer in `sizes`
     free: dict[int, list[int]] = {}
     for n in range(len(pieces) - 1, -1, -1):
         for slot in buffers[n]:

@@ -1,13 +1,17 @@
-"""The buffer pool: freed buffers by kind, and memory accounting."""
+"""Buffers: storage of computed nodes, the pool of freed buffers, and memory accounting."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Protocol
+from types import MethodType
 
 from py_tensor.codegen.slabs import Slab
+from py_tensor.runtime.failures import NONE, Submission
+
+COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read
 
 Kind = int | Slab
 """The kind of a buffer: a size class, or a slab. A freed buffer is reused for the same kind."""
@@ -18,15 +22,85 @@ def bytes_of(kind: Kind) -> int:
     return kind.nbytes if isinstance(kind, Slab) else kind
 
 
-class Returned(Protocol):
-    """A buffer that returns to the pool."""
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """What the pool must know of a buffer that returns to it.
+
+    Attributes
+    ----------
+    number : int
+        Its id.
+    exists : bool
+        False until the flush that creates it has been sent.
+    submission : Submission
+        The flush that computes its elements.
+    """
+
+    number: int
+    exists: bool
+    submission: Submission = NONE
 
     @property
-    def number(self) -> int: ...
-    @property
     def is_sound(self) -> bool:
-        """False for a buffer of an incomplete flush, which may not exist."""
-        ...
+        """False for a buffer of an incomplete or failed flush, which may not exist."""
+        return self.exists and self.submission.error is None
+
+
+class Storage:
+    """A buffer with the elements of one node, or of several nodes (a slab).
+
+    It returns to the pool with its last reference.
+
+    Attributes
+    ----------
+    pool : Pool
+        The pool of the buffer's device; each device has its own.
+    number : int
+        The buffer's id.
+    buffer : Buffer
+    copy : memoryview, optional
+        The elements on the host.
+    source : str
+        The function of NumPy that computed the elements on the host; "" for all others.
+    """
+
+    # The finalizer is a function implemented in C, as for tensors (`Node.__call__`).
+    __slots__ = ("__del__", "__weakref__", "buffer", "copy", "number", "pool", "source")
+
+    def __init__(self, pool: Pool, number: int, exists: bool) -> None:
+        self.pool = pool
+        self.number = number
+        self.buffer = Buffer(number, exists)
+        self.copy: memoryview | None = None
+        self.source = ""
+        self.__del__ = MethodType(pool.released.append, self.buffer)
+
+
+class Slice:
+    """A part of a slab, with the elements of one node; it keeps the slab alive.
+
+    Attributes
+    ----------
+    slab : Storage
+    pool, buffer
+        Those of the slab.
+    number : int
+        The slice's own id.
+    copy : memoryview, optional
+        The elements on the host.
+    """
+
+    __slots__ = ("__weakref__", "buffer", "copy", "number", "pool", "slab")
+
+    def __init__(self, slab: Storage, position: int) -> None:
+        self.slab = slab
+        self.pool = slab.pool
+        self.buffer = slab.buffer
+        self.number = slab.number + 1 + position
+        self.copy: memoryview | None = None
+
+
+Stored = Storage | Slice  # the elements of a node
 
 
 class Pool:
@@ -56,7 +130,7 @@ class Pool:
         self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
-        self.released: deque[Returned] = deque()
+        self.released: deque[Buffer] = deque()
         self._to_destroy: dict[int, None] = {}
         self._taken: list[int] = []  # without an owner yet
         self._is_changing = False

@@ -45,8 +45,8 @@ from py_tensor.ir.primitives import (
 )
 from py_tensor.runtime.device import MAX_DROPPED
 from py_tensor.runtime.host import host
+from py_tensor.runtime.pool import COPIED_BYTES
 from py_tensor.runtime.registry import WRITING
-from py_tensor.runtime.storage import COPIED_BYTES
 from py_tensor.schedule.order import bottom
 
 if TYPE_CHECKING:

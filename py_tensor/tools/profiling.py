@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from py_tensor.backends.choice import default_device
 from py_tensor.base.errors import DeviceError
 from py_tensor.convert.printing import label_lines
-from py_tensor.runtime.phases import PHASES, Phase
+from py_tensor.runtime.connection import PHASES, Phase
 
 if TYPE_CHECKING:
     from py_tensor.backends.webgpu import Timed

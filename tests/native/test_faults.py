@@ -50,7 +50,7 @@ class Faults:
             if kind == "throw":
                 raise RuntimeError("thrown for a test")
             if kind is not None:
-                label = str(arguments[-1])
+                label = str(arguments[-1]) if arguments else ""
                 message = MESSAGES[kind].format(call=call, label=label)
                 device.errors.append(native_device.error_of(kind, message))
             return real(device, *arguments)

@@ -25,8 +25,8 @@ from py_tensor.ir import arrays
 from py_tensor.ir.bind import LEAF
 from py_tensor.ir.node import Meta, Node, key_of
 from py_tensor.ir.program import Program
+from py_tensor.runtime.connection import picked
 from py_tensor.runtime.device import LazyDevice
-from py_tensor.runtime.storage import picked
 from py_tensor.schedule.body import (
     NOWHERE,
     Access,

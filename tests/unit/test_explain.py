@@ -14,7 +14,7 @@ from py_tensor.codegen import walk
 from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import Reason, meta_of
 from py_tensor.runtime.plan import DISPATCH
-from py_tensor.runtime.storage import Storage
+from py_tensor.runtime.pool import Storage
 from py_tensor.tools.explaining import Kernel
 from tests.unit.fake_bridge import GPU
 

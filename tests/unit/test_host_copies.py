@@ -8,7 +8,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.base.layout import Layout
-from py_tensor.runtime import storage
+from py_tensor.runtime import connection
 from tests.unit.fake_bridge import GPU
 
 
@@ -93,7 +93,7 @@ def test_a_pending_tensor_is_read_whole_where_it_is_held(
     assert noted == [16]
     read((x + 1)[1])
     assert noted == [16, 4]
-    large = pt.ones(storage.COPIED_BYTES // 4 + 1, device=gpu.device) * 2
+    large = pt.ones(connection.COPIED_BYTES // 4 + 1, device=gpu.device) * 2
     read(large[1], large[2])
     assert noted == [16, 4, 4, 4]
 
@@ -109,7 +109,7 @@ def test_errors_are_raised_all_the_same(gpu: GPU) -> None:
 
 
 def test_copies_are_bounded(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "MAX_COPIED", 64)
+    monkeypatch.setattr(connection, "MAX_COPIED", 64)
     noted = reads(gpu, monkeypatch)
     xs = [gpu.tensor(*range(4)) for _ in range(6)]
     for x in xs:
@@ -132,7 +132,7 @@ def test_picking() -> None:
         (Layout((2, 3), (6, -1), 8), [8, 7, 6, 14, 13, 12]),
         (Layout((2, 1, 2), (3, 7, 0), 1), [1, 1, 4, 4]),
     ):
-        assert list(storage.picked(data, layout, 1)) == expected
+        assert list(connection.picked(data, layout, 1)) == expected
 
 
 def test_a_number_of_a_dtype_takes_no_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:

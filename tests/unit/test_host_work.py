@@ -224,7 +224,7 @@ def test_an_unread_loop_is_bounded(gpu: GPU) -> None:
     gc.collect()
     assert most_nodes <= 3 * MAX_PENDING_NODES
     assert len(gpu.device._pending) <= MAX_PENDING_NODES
-    assert gpu.backend.ledger.unsettled <= MAX_IN_FLIGHT
+    assert len(gpu.backend.unsettled) <= MAX_IN_FLIGHT
     assert gpu.memory_info()["device_bytes"] <= 100 * 256
     assert gpu.backend.planned <= 4
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backends.interrupts import released
 from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.backends.native_device import released
 from py_tensor.base.errors import GPUError
 from py_tensor.ir.node import DROPPED, Node
 from py_tensor.runtime.connection import CHECKED_ALLOCATION

@@ -10,8 +10,7 @@ from types import FrameType
 from typing import Any
 
 from py_tensor.codegen.slabs import MIB, Slab, size_class
-from py_tensor.runtime.pool import Kind, Pool, bytes_of
-from py_tensor.runtime.storage import Buffer
+from py_tensor.runtime.pool import Buffer, Kind, Pool, bytes_of
 
 
 def test_size_classes() -> None:

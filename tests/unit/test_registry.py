@@ -101,7 +101,7 @@ def test_operands_on_two_devices(call: Any, devices: tuple[str, str]) -> None:
 
 def test_what_belongs_to_one_device(bridges: list[FakeBridge]) -> None:
     first, second = (backend_of(name) for name in ("webgpu", "webgpu:1"))
-    for attribute in ("lock", "pool", "ledger", "programs", "phases", "bridge"):
+    for attribute in ("lock", "pool", "unsettled", "programs", "phases", "bridge"):
         assert getattr(first, attribute) is not getattr(second, attribute), attribute
     kept = [pt.ones(3, device=name) + 1 for name in ("webgpu", "webgpu:1")]
     expected = [data(x) for x in kept]

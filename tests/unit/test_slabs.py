@@ -10,7 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.base.errors import DeviceLostError, GPUError
-from py_tensor.runtime.storage import Slice, Storage
+from py_tensor.runtime.pool import Slice, Storage
 from py_tensor.schedule.pack import MAX_PACK, MIN_SIMILAR
 from tests.unit.fake_bridge import GPU
 from tests.unit.test_faults import DEVICES, data, interrupted_at_every_line, realize

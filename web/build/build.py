@@ -105,7 +105,6 @@ ELSEWHERE = (
         "py_tensor/runtime/bridge.py",  # for type checkers, as are the next
         "py_tensor/*.pyi",
         "py_tensor/backends/native*.py",
-        "py_tensor/backends/interrupts.py",
     ),
     "py_tensor/bridge.js",
     *("py_tensor_pytest.py", "*.dist-info/entry_points.txt"),  # the plugin of pytest
