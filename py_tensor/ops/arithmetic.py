@@ -19,15 +19,7 @@ from py_tensor.ir.arrays import of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import (
-    EXACT,
-    binary,
-    composed,
-    function_of,
-    register,
-    unary,
-    with_options,
-)
+from py_tensor.ops.define import EXACT, binary, composed, function_of, register, unary, with_options
 from py_tensor.ops.elementwise import (
     abs,
     add,

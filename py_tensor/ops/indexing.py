@@ -26,13 +26,7 @@ from py_tensor.ops.creation import full
 from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
-from py_tensor.ops.movement import (
-    broadcast_to,
-    ravel,
-    reshape_copy,
-    stack,
-    view_by,
-)
+from py_tensor.ops.movement import broadcast_to, ravel, reshape_copy, stack, view_by
 from py_tensor.ops.operands import (
     Operand,
     as_ndarray,

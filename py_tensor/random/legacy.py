@@ -8,13 +8,7 @@ from py_tensor.ops.operands import Operand, number_like
 from py_tensor.random.bit_generator import BitGenerator, Seed
 from py_tensor.random.common import drawn_integers
 from py_tensor.random.define import Size
-from py_tensor.random.generator import (
-    Core,
-    Generator,
-    default_generator,
-    function_of,
-    manual_seed,
-)
+from py_tensor.random.generator import Core, Generator, default_generator, function_of, manual_seed
 from py_tensor.random.threefry import MASK
 from py_tensor.tensors.tensor import Tensor
 
