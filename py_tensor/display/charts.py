@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from py_tensor.base.dtypes import float32, int32
 from py_tensor.base.errors import ShapeError
-from py_tensor.convert.conversion import drawable
-from py_tensor.convert.presentation import is_on_gpu
+from py_tensor.convert.presentation import drawable, is_on_gpu
 from py_tensor.display.bins import counted
 from py_tensor.display.options import (
     BarOptions,

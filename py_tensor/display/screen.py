@@ -13,11 +13,9 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.convert.conversion import drawable
-from py_tensor.convert.presentation import can_wait, check_can_wait
+from py_tensor.convert.presentation import can_wait, check_can_wait, drawable, finish, install
 from py_tensor.display.shapes import is_colour, is_picturable
-from py_tensor.runtime.host import finish
-from py_tensor.tensors.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     import asyncio

@@ -22,6 +22,7 @@ from itertools import count
 from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
+from py_tensor.convert.presentation import finish
 from py_tensor.display.screen import (
     Bundle,
     Display,
@@ -32,7 +33,6 @@ from py_tensor.display.screen import (
     has_screen,
     owner,
 )
-from py_tensor.runtime.host import finish
 
 __all__ = ["Control", "Interaction", "button", "checkbox", "choice", "interact", "number", "slider"]
 
