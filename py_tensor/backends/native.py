@@ -13,6 +13,7 @@ import os
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from threading import RLock, Thread
@@ -48,15 +49,15 @@ FILLED_AT_ONCE = 1 << 20  # bytes
 MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
 
 
+@dataclass(eq=False)
 class Promise(Generic[T]):
     """The result of a method of the bridge; await it, or block with `wait`.
 
     The rest of the method, such as copying the bytes of a read, runs when it is waited for.
     """
 
-    def __init__(self, bridge: NativeBridge, rest: Generator[None, None, T]) -> None:
-        self._bridge = bridge
-        self._rest = rest
+    _bridge: NativeBridge
+    _rest: Generator[None, None, T]
 
     @uninterruptible
     def wait(self, held: RLock | None = None) -> T:
@@ -232,7 +233,8 @@ class NativeBridge:
             finally:
                 checks, session.checks = session.checks, []
                 self._flights.append(Flight(number, session.submitted, checks))
-                self._record(self._errors(session, number))
+                if session.errors:
+                    self._record(self._errors(session, number))
 
     def lastFlush(self) -> int:
         return self._last_flush
@@ -265,7 +267,8 @@ class NativeBridge:
             except Exception as error:
                 error.add_note(f"buffer {number}")
                 failures.append(_thrown(THIS_CALL, error))
-            failures += self._errors(session, THIS_CALL)
+            if session.errors:
+                failures += self._errors(session, THIS_CALL)
         yield
         if readback is not None and not failures and session is self._session:
             try:
@@ -308,7 +311,8 @@ class NativeBridge:
                 self._flights.popleft()
                 for check in flight.checks:
                     self._read_check(flight.flush, check)
-        self._record(self._errors(session, UNATTRIBUTED))
+        if session.errors:
+            self._record(self._errors(session, UNATTRIBUTED))
 
     def _read_check(self, flush: int, check: Readback) -> None:
         try:
@@ -336,10 +340,8 @@ class NativeBridge:
 
     def _errors(self, session: Session, flush: int) -> list[Failure]:
         """Return the device's errors since the last call, as failures of a flush."""
-        if not session.errors:
-            return []
         errors = session.take_errors()
-        if errors[0]["kind"] == "lost" and session is self._session:
+        if session is self._session and any(error["kind"] == "lost" for error in errors):
             self._end(errors[0]["message"])
         return [self._explained(error, flush) for error in errors if error["kind"] != "lost"]
 
@@ -480,7 +482,7 @@ class Session(Device):
     """
 
     def __init__(self, sources: dict[int, Source], counts: dict[str, int]) -> None:
-        super().__init__()
+        super().__init__(counts)
         self.checks: list[Readback] = []
         self.timer: Timer | None = None
         # The copies that the last flush made for the next read: by buffer, offset and size.
@@ -488,7 +490,6 @@ class Session(Device):
         self._slices: dict[int, int] = {}  # id of a buffer -> its number of slices
         self._ranges = Ranges()
         self._sources = sources
-        self._counts = counts
         self._layouts: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._pipelines: dict[int, Pipeline] = {}
         # Keys are the pipeline, the size of the parameters and the ids of the buffers.
@@ -539,11 +540,6 @@ class Session(Device):
                     method(self, *operands)
             raise
 
-    def submit(self) -> bool:
-        is_submitted = super().submit()
-        self._counts["submits"] += is_submitted
-        return is_submitted
-
     def start(self) -> None:
         """Submit what is encoded if the GPU is idle."""
         if self.is_idle():
@@ -591,7 +587,7 @@ class Session(Device):
         self._offset[0] = offset - self._start
         lib.wgpuComputePassEncoderSetBindGroup(self.compute_pass, 0, group, 1, self._offset)
         lib.wgpuComputePassEncoderDispatchWorkgroups(self.compute_pass, x, y, z)
-        self._counts["dispatches"] += 1
+        self.counts["dispatches"] += 1
 
     def _move_window(self, offset: int, size: int) -> None:
         """Write the parameters from an offset of the block on into the uniform buffer."""
@@ -632,7 +628,7 @@ class Session(Device):
         of_group, of_pipeline = self._layout(source)
         handle = self.create_pipeline(of_pipeline, source.wgsl, not source.is_foreign, source.label)
         pipeline = self._pipelines[number] = Pipeline(source, of_group, handle)
-        self._counts["compiles"] += 1
+        self.counts["compiles"] += 1
         return pipeline
 
     def _layout(self, source: Source) -> tuple[Any, Any]:

@@ -375,8 +375,8 @@ class Connection:
         for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
-        if wanted is not None:
-            self._check_indices()
+        if self._out_of_range and wanted is not None:
+            raise self._index_error()
 
     def _note(self, failures: list[Failure]) -> None:
         """Record failures. The bridge reports them again until this has completed."""
@@ -412,11 +412,10 @@ class Connection:
                 failure = failure | {"kind": "out-of-memory"}
             submission.error = error_of(failure, submission.label)
 
-    def _check_indices(self) -> None:
-        """Raise for the first recorded out-of-range index, and forget the others."""
-        if self._out_of_range:
-            message, self._out_of_range = self._out_of_range[0], []
-            raise out_of_range(message)
+    def _index_error(self) -> IndexError:
+        """Return the error for the first recorded out-of-range index, and forget the others."""
+        message, self._out_of_range = self._out_of_range[0], []
+        return out_of_range(message)
 
     # -- Reading --------------------------------------------------------------------------------
 
@@ -436,19 +435,16 @@ class Connection:
                 data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _check_readable(self, storage: Stored) -> None:
-        """Raise the error of what computed some elements, or DeviceLostError."""
-        self._check_alive(storage)
-        storage.buffer.submission.check()
-
     def _start_read(self, node: Node) -> Reading | memoryview:
         """Start to read a stored node; return its elements if they are known on the host."""
         if not node.meta.size:
             return memoryview(b"")
         storage: Stored = node.storage
-        self._check_readable(storage)
+        self._check_alive(storage)
+        storage.buffer.submission.check()
         if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
-            self._check_indices()
+            if self._out_of_range:
+                raise self._index_error()
             return storage.copy
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
@@ -499,8 +495,9 @@ class Connection:
         """
         with self.lock:
             storage: Stored = node.storage
-            self._check_readable(storage)
+            self._check_alive(storage)
             source, last = storage.buffer.submission, self.last
+            source.check()
             promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
         painted = self._wait(promise, "drawing a tensor") if blocking else await promise
         with self.lock:

@@ -46,7 +46,7 @@ class Submission:
         if self.settled and not self.sources and self.error is None:
             return
         seen: set[Submission] = set()
-        stack = [self]
+        stack: list[Submission] = [self]
         while stack:
             current = stack.pop()
             if current not in seen:

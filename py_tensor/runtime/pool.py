@@ -146,6 +146,13 @@ class Pool:
     def has(self, kind: Kind, count: int = 1) -> bool:
         return len(self._free.get(kind, ())) >= count
 
+    def allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
+        """Return a buffer of each kind: pooled ones, or new ones that the caller must create."""
+        self.collect()
+        storages = [Storage(self, number, exists) for number, exists in self.take(kinds)]
+        self._taken.clear()  # they have owners now
+        return storages
+
     def take(self, kinds: Sequence[Kind]) -> list[tuple[int, bool]]:
         """Return a buffer of each kind: its id, and whether it exists already."""
         self._is_changing = True

@@ -701,7 +701,7 @@ def _leaves_a_with(frame: FrameType) -> bool:
 
 # An interrupt comes at a call, which these have none of where it would matter.
 UNINTERRUPTED = {
-    vars(LazyDevice)[name].__code__ for name in ("_collect", "forget_unheld", "_forget")
+    vars(LazyDevice)[name].__code__ for name in ("collect", "forget_unheld", "_forget")
 }
 
 GRAPH = ("ir", "schedule")
