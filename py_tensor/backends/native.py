@@ -33,17 +33,14 @@ from py_tensor.backends.native_device import (
     uninterruptible,
 )
 from py_tensor.runtime import plan
-from py_tensor.runtime.failures import Failure
+from py_tensor.runtime.failures import OF_THIS_CALL, OUT_OF_RANGE, UNCAPTURED, Failure
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-UNATTRIBUTED, THIS_CALL = 0, -1  # flush numbers of failures that belong to no flush, to the call
 TRIAL, TRIAL_WORKGROUPS = -1, 256  # the id of the trial's pipeline and buffer; its workgroups
 COUNTED = "dispatches", "flushes", "submits", "compiles", "reads"
-NO_SIZES = dict.fromkeys(
-    ("buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"), 0
-)  # if there is no session
+SIZES = "buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"
 POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 FILLED_AT_ONCE = 1 << 20  # bytes
 MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
@@ -178,7 +175,7 @@ class NativeBridge:
         session, self._session = self._session, None
         self._loss = reason
         self._flights.clear()
-        self._record([_failure(UNATTRIBUTED, "lost", reason)])
+        self._record([_failure(UNCAPTURED, "lost", reason)])
         if session is not None:
             session.release()
 
@@ -246,7 +243,7 @@ class NativeBridge:
             failures = [self._lost()]
         else:
             session.make_buffer(number, nbytes, slices)
-            failures = self._errors(session, THIS_CALL)
+            failures = self._errors(session, OF_THIS_CALL)
             if failures and not session.is_over:
                 session.destroy_buffer(number)
         yield
@@ -266,15 +263,15 @@ class NativeBridge:
                 readback = self._reads[target] = session.fetch(number, offset, nbytes)
             except Exception as error:
                 error.add_note(f"buffer {number}")
-                failures.append(_thrown(THIS_CALL, error))
+                failures.append(_thrown(OF_THIS_CALL, error))
             if session.errors:
-                failures += self._errors(session, THIS_CALL)
+                failures += self._errors(session, OF_THIS_CALL)
         yield
         if readback is not None and not failures and session is self._session:
             try:
                 readback.write_to(ffi.cast("char *", target), nbytes)
             except StreamError as error:
-                failures.append(_thrown(THIS_CALL, error))
+                failures.append(_thrown(OF_THIS_CALL, error))
         return self._outcome(session, failures)
 
     def isReading(self, target: int) -> bool:
@@ -312,7 +309,7 @@ class NativeBridge:
                 for check in flight.checks:
                     self._read_check(flight.flush, check)
         if session.errors:
-            self._record(self._errors(session, UNATTRIBUTED))
+            self._record(self._errors(session, UNCAPTURED))
 
     def _read_check(self, flush: int, check: Readback) -> None:
         try:
@@ -321,7 +318,7 @@ class NativeBridge:
             self._record([_thrown(flush, error)])
             return
         if noted and not any(failure["flush"] == flush for failure in self._failures):
-            self._record([_failure(flush, "index", json.dumps(noted))])
+            self._record([_failure(flush, OUT_OF_RANGE, json.dumps(noted))])
 
     # -- Failures -------------------------------------------------------------------------------
 
@@ -353,7 +350,7 @@ class NativeBridge:
         return {**error, "flush": flush}
 
     def _lost(self) -> Failure:
-        return _failure(THIS_CALL, "lost", self._loss)
+        return _failure(OF_THIS_CALL, "lost", self._loss)
 
     def _outcome(self, session: Session | None, failures: list[Failure]) -> str:
         """Wait for all flushes; return the outcome of a wait that began in `session`.
@@ -395,13 +392,11 @@ class NativeBridge:
     def stats(self) -> str:
         with self.lock:
             session = self._session
-            sizes = NO_SIZES if session is None else session.sizes()
-            counts: dict[str, Any] = {
-                "generation": self._generation,
-                "isLost": session is None and self._generation > 0,
-                "inFlight": len(self._flights),
-            }
-            return json.dumps(counts | sizes | self._counts)
+            sizes = (0,) * len(SIZES) if session is None else session.sizes()
+            is_lost = session is None and self._generation > 0
+            counts = {"generation": self._generation, "inFlight": len(self._flights)}
+            counts |= dict(zip(SIZES, sizes, strict=True)) | self._counts
+            return json.dumps({"isLost": is_lost, **counts})
 
 
 def _path_of_choices(adapter: dict[str, Any]) -> Path:
@@ -502,16 +497,11 @@ class Session(Device):
         self._in_pass: Pipeline | None = None
         self._offset = ffi.new("uint32_t[1]")
 
-    def sizes(self) -> dict[str, int]:
-        """Return what `Bridge.stats` reports about it."""
-        return {
-            "buffers": len(self._slices),
-            "bufferBytes": sum(self._ranges[number].size for number in self._slices),
-            "stagingBuffers": len(self.staging),
-            "stagingBytes": sum(staging.size for staging in self.staging),
-            "pipelines": len(self._pipelines),
-            "bindGroups": len(self._groups),
-        }
+    def sizes(self) -> tuple[int, ...]:
+        """Return how much of `SIZES` it has."""
+        nbytes = sum(self._ranges[number].size for number in self._slices)
+        staging = len(self.staging), sum(staging.size for staging in self.staging)
+        return len(self._slices), nbytes, *staging, len(self._pipelines), len(self._groups)
 
     def replay(self, stream: Sequence[int], table: Any, block: int, size: int) -> None:
         """Execute commands and submit them.

@@ -24,7 +24,7 @@ from py_tensor.ir.node import Meta, Node
 from py_tensor.ir.reasons import Notes
 from py_tensor.ir.recording import set_storage
 from py_tensor.runtime.connection import Connection, request_device
-from py_tensor.runtime.failures import Failure, Submission, error_of
+from py_tensor.runtime.failures import Failure, error_of
 from py_tensor.runtime.host import host
 from py_tensor.runtime.plan import (
     CREATE,
@@ -36,7 +36,7 @@ from py_tensor.runtime.plan import (
     largest_temporary,
     make_plan,
 )
-from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, bytes_of
+from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, Submission, bytes_of
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.cuts import last_iteration
 from py_tensor.schedule.kernel import Kernel

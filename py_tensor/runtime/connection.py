@@ -22,10 +22,17 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.slabs import MIB
 from py_tensor.ir.node import Node
-from py_tensor.runtime.failures import NONE, Failure, Submission, error_of, out_of_range
+from py_tensor.runtime.failures import (
+    OF_THIS_CALL,
+    OUT_OF_RANGE,
+    UNCAPTURED,
+    Failure,
+    error_of,
+    out_of_range,
+)
 from py_tensor.runtime.host import host
 from py_tensor.runtime.plan import DESTROY
-from py_tensor.runtime.pool import COPIED_BYTES, Pool, Storage, Stored
+from py_tensor.runtime.pool import COPIED_BYTES, NONE, Pool, Storage, Stored, Submission
 
 if TYPE_CHECKING:
     from py_tensor.runtime.bridge import Bridge
@@ -36,9 +43,6 @@ MAX_BUFFERS = 16  # per kernel: more do not help, and the bridge stores one bit 
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
 ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
 MAX_COPIED = 1 << 24  # bytes of all copies on the host
-OF_THIS_CALL = -1  # the flush number of a failure of the call itself
-UNCAPTURED = 0  # the flush number of an error that no error scope caught
-OUT_OF_RANGE = "index"  # the kind of a CHECK failure; its message lists [position, nonzero word]
 INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # prefixes of such error messages
 
 Phase = Literal["recording", "planning", "compiling", "submitting", "waiting"]
@@ -214,10 +218,8 @@ class Connection:
         with self.lock:
             is_lost = not self._send_nothing()
         if is_lost:
-            if blocking:
-                self._revive()
-                return
-            acquired = await request_device(self.bridge)
+            promise = request_device(self.bridge)
+            acquired = self._wait(promise, "finding the GPU again") if blocking else await promise
             with self.lock:
                 self._adopt(acquired)
 

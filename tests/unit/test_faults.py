@@ -22,8 +22,9 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.backends.webgpu import WebGPU, acquire
 from py_tensor.base.errors import DeviceError, DeviceLostError, GPUError
 from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
-from py_tensor.runtime.connection import CHECKED_ALLOCATION, UNCAPTURED
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
 from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.failures import UNCAPTURED
 from py_tensor.runtime.host import host
 from py_tensor.tools import control as session
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
