@@ -13,6 +13,7 @@ import os
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from threading import RLock, Thread
@@ -32,31 +33,28 @@ from py_tensor.backends.native_device import (
     uninterruptible,
 )
 from py_tensor.runtime import plan
-from py_tensor.runtime.failures import Failure
+from py_tensor.runtime.failures import OF_THIS_CALL, OUT_OF_RANGE, UNCAPTURED, Failure
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-UNATTRIBUTED, THIS_CALL = 0, -1  # flush numbers of failures that belong to no flush, to the call
 TRIAL, TRIAL_WORKGROUPS = -1, 256  # the id of the trial's pipeline and buffer; its workgroups
 COUNTED = "dispatches", "flushes", "submits", "compiles", "reads"
-NO_SIZES = dict.fromkeys(
-    ("buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"), 0
-)  # if there is no session
+SIZES = "buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"
 POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 FILLED_AT_ONCE = 1 << 20  # bytes
 MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
 
 
+@dataclass(eq=False)
 class Promise(Generic[T]):
     """The result of a method of the bridge; await it, or block with `wait`.
 
     The rest of the method, such as copying the bytes of a read, runs when it is waited for.
     """
 
-    def __init__(self, bridge: NativeBridge, rest: Generator[None, None, T]) -> None:
-        self._bridge = bridge
-        self._rest = rest
+    _bridge: NativeBridge
+    _rest: Generator[None, None, T]
 
     @uninterruptible
     def wait(self, held: RLock | None = None) -> T:
@@ -177,7 +175,7 @@ class NativeBridge:
         session, self._session = self._session, None
         self._loss = reason
         self._flights.clear()
-        self._record([_failure(UNATTRIBUTED, "lost", reason)])
+        self._record([_failure(UNCAPTURED, "lost", reason)])
         if session is not None:
             session.release()
 
@@ -232,7 +230,8 @@ class NativeBridge:
             finally:
                 checks, session.checks = session.checks, []
                 self._flights.append(Flight(number, session.submitted, checks))
-                self._record(self._errors(session, number))
+                if session.errors:
+                    self._record(self._errors(session, number))
 
     def lastFlush(self) -> int:
         return self._last_flush
@@ -244,7 +243,7 @@ class NativeBridge:
             failures = [self._lost()]
         else:
             session.make_buffer(number, nbytes, slices)
-            failures = self._errors(session, THIS_CALL)
+            failures = self._errors(session, OF_THIS_CALL)
             if failures and not session.is_over:
                 session.destroy_buffer(number)
         yield
@@ -264,14 +263,15 @@ class NativeBridge:
                 readback = self._reads[target] = session.fetch(number, offset, nbytes)
             except Exception as error:
                 error.add_note(f"buffer {number}")
-                failures.append(_thrown(THIS_CALL, error))
-            failures += self._errors(session, THIS_CALL)
+                failures.append(_thrown(OF_THIS_CALL, error))
+            if session.errors:
+                failures += self._errors(session, OF_THIS_CALL)
         yield
         if readback is not None and not failures and session is self._session:
             try:
                 readback.write_to(ffi.cast("char *", target), nbytes)
             except StreamError as error:
-                failures.append(_thrown(THIS_CALL, error))
+                failures.append(_thrown(OF_THIS_CALL, error))
         return self._outcome(session, failures)
 
     def isReading(self, target: int) -> bool:
@@ -308,7 +308,8 @@ class NativeBridge:
                 self._flights.popleft()
                 for check in flight.checks:
                     self._read_check(flight.flush, check)
-        self._record(self._errors(session, UNATTRIBUTED))
+        if session.errors:
+            self._record(self._errors(session, UNCAPTURED))
 
     def _read_check(self, flush: int, check: Readback) -> None:
         try:
@@ -317,7 +318,7 @@ class NativeBridge:
             self._record([_thrown(flush, error)])
             return
         if noted and not any(failure["flush"] == flush for failure in self._failures):
-            self._record([_failure(flush, "index", json.dumps(noted))])
+            self._record([_failure(flush, OUT_OF_RANGE, json.dumps(noted))])
 
     # -- Failures -------------------------------------------------------------------------------
 
@@ -336,10 +337,8 @@ class NativeBridge:
 
     def _errors(self, session: Session, flush: int) -> list[Failure]:
         """Return the device's errors since the last call, as failures of a flush."""
-        if not session.errors:
-            return []
         errors = session.take_errors()
-        if errors[0]["kind"] == "lost" and session is self._session:
+        if session is self._session and any(error["kind"] == "lost" for error in errors):
             self._end(errors[0]["message"])
         return [self._explained(error, flush) for error in errors if error["kind"] != "lost"]
 
@@ -351,7 +350,7 @@ class NativeBridge:
         return {**error, "flush": flush}
 
     def _lost(self) -> Failure:
-        return _failure(THIS_CALL, "lost", self._loss)
+        return _failure(OF_THIS_CALL, "lost", self._loss)
 
     def _outcome(self, session: Session | None, failures: list[Failure]) -> str:
         """Wait for all flushes; return the outcome of a wait that began in `session`.
@@ -393,13 +392,11 @@ class NativeBridge:
     def stats(self) -> str:
         with self.lock:
             session = self._session
-            sizes = NO_SIZES if session is None else session.sizes()
-            counts: dict[str, Any] = {
-                "generation": self._generation,
-                "isLost": session is None and self._generation > 0,
-                "inFlight": len(self._flights),
-            }
-            return json.dumps(counts | sizes | self._counts)
+            sizes = (0,) * len(SIZES) if session is None else session.sizes()
+            is_lost = session is None and self._generation > 0
+            counts = {"generation": self._generation, "inFlight": len(self._flights)}
+            counts |= dict(zip(SIZES, sizes, strict=True)) | self._counts
+            return json.dumps({"isLost": is_lost, **counts})
 
 
 def _path_of_choices(adapter: dict[str, Any]) -> Path:
@@ -480,7 +477,7 @@ class Session(Device):
     """
 
     def __init__(self, sources: dict[int, Source], counts: dict[str, int]) -> None:
-        super().__init__()
+        super().__init__(counts)
         self.checks: list[Readback] = []
         self.timer: Timer | None = None
         # The copies that the last flush made for the next read: by buffer, offset and size.
@@ -488,7 +485,6 @@ class Session(Device):
         self._slices: dict[int, int] = {}  # id of a buffer -> its number of slices
         self._ranges = Ranges()
         self._sources = sources
-        self._counts = counts
         self._layouts: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._pipelines: dict[int, Pipeline] = {}
         # Keys are the pipeline, the size of the parameters and the ids of the buffers.
@@ -501,16 +497,11 @@ class Session(Device):
         self._in_pass: Pipeline | None = None
         self._offset = ffi.new("uint32_t[1]")
 
-    def sizes(self) -> dict[str, int]:
-        """Return what `Bridge.stats` reports about it."""
-        return {
-            "buffers": len(self._slices),
-            "bufferBytes": sum(self._ranges[number].size for number in self._slices),
-            "stagingBuffers": len(self.staging),
-            "stagingBytes": sum(staging.size for staging in self.staging),
-            "pipelines": len(self._pipelines),
-            "bindGroups": len(self._groups),
-        }
+    def sizes(self) -> tuple[int, ...]:
+        """Return how much of `SIZES` it has."""
+        nbytes = sum(self._ranges[number].size for number in self._slices)
+        staging = len(self.staging), sum(staging.size for staging in self.staging)
+        return len(self._slices), nbytes, *staging, len(self._pipelines), len(self._groups)
 
     def replay(self, stream: Sequence[int], table: Any, block: int, size: int) -> None:
         """Execute commands and submit them.
@@ -538,11 +529,6 @@ class Session(Device):
                 if method in (Session.make_buffer, Session.destroy_buffer):
                     method(self, *operands)
             raise
-
-    def submit(self) -> bool:
-        is_submitted = super().submit()
-        self._counts["submits"] += is_submitted
-        return is_submitted
 
     def start(self) -> None:
         """Submit what is encoded if the GPU is idle."""
@@ -591,7 +577,7 @@ class Session(Device):
         self._offset[0] = offset - self._start
         lib.wgpuComputePassEncoderSetBindGroup(self.compute_pass, 0, group, 1, self._offset)
         lib.wgpuComputePassEncoderDispatchWorkgroups(self.compute_pass, x, y, z)
-        self._counts["dispatches"] += 1
+        self.counts["dispatches"] += 1
 
     def _move_window(self, offset: int, size: int) -> None:
         """Write the parameters from an offset of the block on into the uniform buffer."""
@@ -632,7 +618,7 @@ class Session(Device):
         of_group, of_pipeline = self._layout(source)
         handle = self.create_pipeline(of_pipeline, source.wgsl, not source.is_foreign, source.label)
         pipeline = self._pipelines[number] = Pipeline(source, of_group, handle)
-        self._counts["compiles"] += 1
+        self.counts["compiles"] += 1
         return pipeline
 
     def _layout(self, source: Source) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from functools import wraps
 from importlib import import_module
 from signal import SIGINT
 from types import FrameType, MethodType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from py_tensor.runtime.failures import Failure
 
@@ -193,6 +193,8 @@ class Device:
         Released during waits: the bridge's.
     is_over : bool
         Whether the device was released after its loss.
+    counts : dict
+        Counts of submits and so on, which outlive the device.
     compute_pass : cdata, optional
         The open pass.
     staging : set of Staging
@@ -201,7 +203,8 @@ class Device:
         Those of them that no readback uses, oldest first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counts: dict[str, int]) -> None:
+        self.counts = counts
         self.lock: threading.RLock | None = None
         self.errors: list[Failure] = []
         self.submitted = self.completed = 0
@@ -416,6 +419,7 @@ class Device:
         lib.wgpuCommandEncoderRelease(encoder)
         is_valid = not self.errors
         if is_valid:
+            self.counts["submits"] += 1
             pointer = ffi.new("WGPUCommandBuffer[]", [commands])
             self.submitted = lib.wgpuQueueSubmitForIndex(self.queue, 1, pointer)
         lib.wgpuCommandBufferRelease(commands)
@@ -505,25 +509,26 @@ class Readback:
             If it could not be mapped.
         """
         staging, device = self._staging, self._device
-        staging.state = "pending"
+        state = staging.state = "pending"
         lib.wgpuBufferMapAsync(
             staging.handle, lib.WGPUMapMode_Read, 0, self._copied, staging.callback_info
         )
         for _ in range(MAX_POLLS):
             # Another thread may poll at the same time: then it calls back, a little later.
             device.wait(device.submitted)
-            if staging.state != "pending":
+            state = self._staging.state
+            if state != "pending":
                 break
         if device.is_over:
             raise StreamError("the device was lost")
-        if staging.state != "mapped":
-            raise StreamError(staging.state)
+        if state != "mapped":
+            raise StreamError(state)
         memory = lib.wgpuBufferGetConstMappedRange(staging.handle, 0, self._copied)
         ffi.memmove(target, memory, size)
         lib.wgpuBufferUnmap(staging.handle)
         staging.state = ""
 
-    def numbers(self, typecode: str = "I") -> list[int]:
+    def numbers(self, typecode: Literal["I", "Q"] = "I") -> list[int]:
         """Wait for the copy and return it as numbers."""
         numbers = array(typecode)
         numbers.frombytes(bytes(self._copied))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from py_tensor.base.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import tuning_parameters
+from py_tensor.codegen.choices import Choices, tuning_parameters
 from py_tensor.codegen.lower import Lowered, assembled, lower_each
 from py_tensor.codegen.program import LoweredKernel, Program, Programs
 from py_tensor.codegen.rows import fits
@@ -23,7 +23,7 @@ from py_tensor.ir import program as graph
 from py_tensor.ir.bind import set_storage
 from py_tensor.ir.node import Meta, Node, Notes
 from py_tensor.runtime.connection import Connection, request_device
-from py_tensor.runtime.failures import Failure, Submission, error_of
+from py_tensor.runtime.failures import Failure, error_of
 from py_tensor.runtime.host import host
 from py_tensor.runtime.plan import (
     CREATE,
@@ -35,7 +35,7 @@ from py_tensor.runtime.plan import (
     largest_temporary,
     make_plan,
 )
-from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, bytes_of
+from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, Submission, bytes_of
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import Kernel
 from py_tensor.schedule.loops import last_iteration
@@ -161,7 +161,7 @@ class WebGPU(Connection):
         source = array("B")
         source.frombytes(data)
         self._ensure_large(sizes)
-        storage = self._allocate(sizes)[0]
+        storage = self.pool.allocate(sizes)[0]
         command = UPLOAD, storage.number, 0, 0, len(source)
         commands = array("I", (*self._created(storage, self.poison), *command))
         submission = Submission(label="tensor")
@@ -187,8 +187,10 @@ class WebGPU(Connection):
         storages: list[Stored] = [nodes[slot].storage for slot in plan.leaves]
         pending = [node for node in nodes if node.storage is None]
         generation = self.generation
-        waited = self._compile_ahead(plan.programs)
-        waited |= self._ensure_large([*plan.slabs, *plan.sizes])
+        new = self._define(plan.programs)
+        waited = bool(new) and self._compile_ahead(new)
+        if plan.largest >= self.checked_allocation:
+            waited |= self._ensure_large([*plan.slabs, *plan.sizes])
         # Nothing waits from here to the first submit; other tasks may have run before.
         for storage in storages:
             self._check_alive(storage)
@@ -212,7 +214,7 @@ class WebGPU(Connection):
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
         nodes = request.program.nodes
-        made = self._allocate([*plan.slabs, *plan.sizes])
+        made = self.pool.allocate([*plan.slabs, *plan.sizes])
         slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
         slices = [
             Slice(slab, position)
@@ -293,7 +295,7 @@ class WebGPU(Connection):
     def _plan(self, program: graph.Program) -> Plan:
         key = program.key
         plan = self._plans.get(key)
-        constants_differ = plan is not None and not plan.holds(program.nodes)
+        constants_differ = plan is not None and bool(plan.equal) and not plan.holds(program.nodes)
         if constants_differ:
             key = (*key, VARIES)
             plan = self._plans.get(key)
@@ -378,14 +380,13 @@ class WebGPU(Connection):
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
-    def _compile_ahead(self, programs: list[Program]) -> bool:
-        """Compile the new programs of a plan in the background; return whether it waited for that.
+    def _compile_ahead(self, new: list[Program]) -> bool:
+        """Compile new programs in the background; return whether it waited for that.
 
         The flush itself would compile them one by one, in the browser's GPU process, and the page
         would freeze.
         """
-        new = self._define(programs)
-        if not new or not host.can_wait():
+        if not host.can_wait():
             return False
         # When compiling is timed, one after the other.
         for batch in [new] if self._timed is None else [[program] for program in new]:
@@ -419,14 +420,6 @@ class WebGPU(Connection):
         return new
 
     # -- Buffers --------------------------------------------------------------------------------
-
-    def _allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
-        """Take buffers of these kinds: pooled ones, or new ones that `_created` creates."""
-        pool = self.pool
-        pool.collect()
-        storages = [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
-        pool.handed_over()
-        return storages
 
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
         """Return the commands that create a missing buffer, and with `poison` fill it."""
@@ -537,6 +530,49 @@ class WebGPU(Connection):
             "plans": len(self._plans),
             "programs": len(self.programs),
         }
+
+
+class Candidate:
+    """A backend that shares a webgpu device but lowers kernels with its own choices, to try them.
+
+    It keeps its plans separate from the session's, and does not mark any parameter as used there.
+
+    Attributes
+    ----------
+    times : int
+        The number of times that it runs the plan of each request.
+    poison : bool
+        Fill buffers with NaN before a plan runs.
+    """
+
+    def __init__(self, backend: WebGPU, choices: Choices) -> None:
+        self.times = 1
+        self.poison = False
+        self._backend = backend
+        self._profile = backend.profile.trying(choices)
+        self._plans: dict[tuple[int, ...], Plan] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what it shares with the webgpu device."""
+        return getattr(self._backend, name)
+
+    def runs(self) -> list[tuple[Any, ...]]:
+        """Return the commands and parameters of its plans, for comparison."""
+        return [(plan.commands, plan.params) for plan in self._plans.values()]
+
+    def compute(self, request: Request) -> None:
+        with self._backend.lock:
+            program = request.program
+            plan = self._plans.get(program.key)
+            if plan is None or not plan.holds(program.nodes):
+                plan = self._plans[program.key] = self._backend.plan_for(self._profile, program)
+            self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
+
+    def info(self) -> dict[str, Any]:
+        return self._backend.info() | {"choices": self._profile.chosen.named()}
+
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
+        """Do nothing: these settings belong to the session."""
 
 
 def overwritable_slots(

@@ -100,11 +100,13 @@ class Device(ABC):
     @abstractmethod
     def is_ready(self) -> bool: ...
     @property
-    @abstractmethod
-    def computes_at_once(self) -> bool: ...
+    def computes_at_once(self) -> bool:
+        return False
+
     @property
-    @abstractmethod
-    def has_checks(self) -> bool: ...
+    def has_checks(self) -> bool:
+        return False
+
     @property
     @abstractmethod
     def read_work(self) -> int: ...
@@ -167,29 +169,29 @@ class Device(ABC):
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         return self.read(node, layout)
 
-    @abstractmethod
     def is_readable_now(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
+        return False
 
-    @abstractmethod
     def element(self, node: Node, index: int) -> Node | None:
         """Return one element of a node, by flat index; None if it is not computed at once."""
+        return None
 
-    @abstractmethod
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
+        return False
 
-    @abstractmethod
     def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
+        return False
 
-    @abstractmethod
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
         """Return the elements that a key selects; None if they are not computed at once."""
+        return None
 
-    @abstractmethod
     def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
         """Return the matrix product of two nodes of one dtype; None if not computed at once."""
+        return None
 
 
 class Meta:

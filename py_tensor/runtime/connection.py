@@ -22,10 +22,17 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import kept_choices
 from py_tensor.codegen.slabs import MIB
 from py_tensor.ir.node import Node
-from py_tensor.runtime.failures import NONE, Failure, Submission, error_of, out_of_range
+from py_tensor.runtime.failures import (
+    OF_THIS_CALL,
+    OUT_OF_RANGE,
+    UNCAPTURED,
+    Failure,
+    error_of,
+    out_of_range,
+)
 from py_tensor.runtime.host import host
 from py_tensor.runtime.plan import DESTROY
-from py_tensor.runtime.pool import COPIED_BYTES, Pool, Storage, Stored
+from py_tensor.runtime.pool import COPIED_BYTES, NONE, Pool, Storage, Stored, Submission
 
 if TYPE_CHECKING:
     from py_tensor.runtime.bridge import Bridge
@@ -36,9 +43,6 @@ MAX_BUFFERS = 16  # per kernel: more do not help, and the bridge stores one bit 
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
 ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
 MAX_COPIED = 1 << 24  # bytes of all copies on the host
-OF_THIS_CALL = -1  # the flush number of a failure of the call itself
-UNCAPTURED = 0  # the flush number of an error that no error scope caught
-OUT_OF_RANGE = "index"  # the kind of a CHECK failure; its message lists [position, nonzero word]
 INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # prefixes of such error messages
 
 Phase = Literal["recording", "planning", "compiling", "submitting", "waiting"]
@@ -214,10 +218,8 @@ class Connection:
         with self.lock:
             is_lost = not self._send_nothing()
         if is_lost:
-            if blocking:
-                self._revive()
-                return
-            acquired = await request_device(self.bridge)
+            promise = request_device(self.bridge)
+            acquired = self._wait(promise, "finding the GPU again") if blocking else await promise
             with self.lock:
                 self._adopt(acquired)
 
@@ -375,8 +377,8 @@ class Connection:
         for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
-        if wanted is not None:
-            self._check_indices()
+        if self._out_of_range and wanted is not None:
+            raise self._index_error()
 
     def _note(self, failures: list[Failure]) -> None:
         """Record failures. The bridge reports them again until this has completed."""
@@ -412,11 +414,10 @@ class Connection:
                 failure = failure | {"kind": "out-of-memory"}
             submission.error = error_of(failure, submission.label)
 
-    def _check_indices(self) -> None:
-        """Raise for the first recorded out-of-range index, and forget the others."""
-        if self._out_of_range:
-            message, self._out_of_range = self._out_of_range[0], []
-            raise out_of_range(message)
+    def _index_error(self) -> IndexError:
+        """Return the error for the first recorded out-of-range index, and forget the others."""
+        message, self._out_of_range = self._out_of_range[0], []
+        return out_of_range(message)
 
     # -- Reading --------------------------------------------------------------------------------
 
@@ -436,19 +437,16 @@ class Connection:
                 data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _check_readable(self, storage: Stored) -> None:
-        """Raise the error of what computed some elements, or DeviceLostError."""
-        self._check_alive(storage)
-        storage.buffer.submission.check()
-
     def _start_read(self, node: Node) -> Reading | memoryview:
         """Start to read a stored node; return its elements if they are known on the host."""
         if not node.meta.size:
             return memoryview(b"")
         storage: Stored = node.storage
-        self._check_readable(storage)
+        self._check_alive(storage)
+        storage.buffer.submission.check()
         if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
-            self._check_indices()
+            if self._out_of_range:
+                raise self._index_error()
             return storage.copy
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
@@ -499,8 +497,9 @@ class Connection:
         """
         with self.lock:
             storage: Stored = node.storage
-            self._check_readable(storage)
+            self._check_alive(storage)
             source, last = storage.buffer.submission, self.last
+            source.check()
             promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
         painted = self._wait(promise, "drawing a tensor") if blocking else await promise
         with self.lock:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from itertools import islice
 from threading import RLock
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
@@ -297,7 +297,7 @@ class LazyDevice(Device):
         else:
             elements = node.op.work(node)
         eager = self.eager
-        if eager is not None and not (_deferring and _is_deferring.get()):
+        if eager is not None and not _is_deferring.get():
             if replacing or len(DROPPED) > MAX_DROPPED:
                 self.collect()
             if replacing:
@@ -317,39 +317,25 @@ class LazyDevice(Device):
 
     def collect(self) -> None:
         """Count the nodes that tensors ceased to hold; forget those that no tensor holds now."""
-        with self.lock:
-            self._collect()
-
-    def _collect(self) -> None:
-        """Do what `collect` does, while this thread holds the lock."""
         dropped = DROPPED
-        if self.unheld:
-            self.forget_unheld()
-        while dropped:
-            # CPython switches threads and raises interrupts at calls, and at ends of loops. There
-            # are none in the next lines, so that each drop is counted once.
-            try:
-                node = dropped[0]
-                del dropped[0]
-            except IndexError:  # another thread was faster
-                break
-            node.dropped += 1
-            if node.taken == node.dropped:
-                device = node.meta.device
-                if device is self:
-                    if node in self._pending or node in self._views:
-                        self._forget(node)
-                    continue
-                device.unheld.append(node)
-                # One call that acquires and notes it: an interrupt can only come after it.
-                acquired: list[bool] = []
+        with self.lock:
+            if self.unheld:
+                self.forget_unheld()
+            while dropped:
+                # CPython switches threads and raises interrupts at calls, and at ends of loops.
+                # There are none in the next lines, so that each drop is counted once.
                 try:
-                    acquired.extend(map(device.lock.acquire, (False,)))
-                    if acquired[0]:  # else the thread that has it does this
-                        device.forget_unheld()
-                finally:
-                    if acquired and acquired[0]:
-                        device.lock.release()
+                    node = dropped[0]
+                    del dropped[0]
+                except IndexError:  # another thread was faster
+                    break
+                node.dropped += 1
+                if node.taken != node.dropped:
+                    continue
+                if node.meta.device is not self:
+                    _forget_elsewhere(node)
+                elif node in self._pending or node in self._views:
+                    self._forget(node)
 
     def forget_unheld(self) -> None:
         unheld = self.unheld
@@ -365,7 +351,8 @@ class LazyDevice(Device):
 
     def element(self, node: Node, index: int) -> Node | None:
         """Return one element of a node, by flat index; None if it is not computed at once."""
-        return self._eager.element(node, index) if self.is_readable_now(node) else None
+        eager = self.eager
+        return eager.element(node, index) if eager and self.is_readable_now(node) else None
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
@@ -381,20 +368,14 @@ class LazyDevice(Device):
             self.collect()
         return node.live == 1 and self._is_idle() and self.eager.assign(node, index, value)
 
-    @property
-    def _eager(self) -> Eager:
-        return cast("Eager", self.eager)
-
     def is_readable_now(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
-        known = self.eager is not None and node.storage is not None
-        return known and not _needs_nodes()
+        return self.eager is not None and node.storage is not None and not _needs_nodes()
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
         """Return the elements that a key selects; None if they are not computed at once."""
-        if not self.is_readable_now(node):
-            return None
-        return self._eager.select(node, layout, key)
+        eager = self.eager
+        return eager.select(node, layout, key) if eager and self.is_readable_now(node) else None
 
     def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
         """Return the matrix product of two nodes of one dtype; None if not computed at once."""
@@ -418,7 +399,7 @@ class LazyDevice(Device):
 
         `node` itself is not computed.
         """
-        self._collect()
+        self.collect()
         if self.sync_each_op:
             self.compute([node])
         elif not self.is_ready:
@@ -446,22 +427,9 @@ class LazyDevice(Device):
         work = sum(older.values())
         if work < self.backend.ahead_work:
             return
-        self._compute_live(older, recorded)
+        self.compute(self._storable(older), recorded=recorded, partly=True)
         self._forget_all_stored(older)
         self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
-
-    def _compute_live(
-        self, nodes: Iterable[Node], recorded: Node | None, *, checks: bool = False
-    ) -> Request | None:
-        live = self._storable(nodes)
-        try:
-            return self.compute(live, recorded=recorded, checks=checks)
-        except DeviceLostError:
-            lost = self._forget_lost(live)
-            if not lost:
-                raise
-            left = [node for node in live if node not in lost]
-            return self.compute(left, recorded=recorded, checks=checks)
 
     def _forget_lost(self, nodes: Iterable[Node]) -> set[Node]:
         """Forget pending nodes that need a lost device's tensors; only reading them is an error.
@@ -504,7 +472,8 @@ class LazyDevice(Device):
             self._reset_load()
             later = () if recorded is None else self._larger_operands(recorded)
             nodes = [node for node in list(self._pending) if node not in later]
-            request = self._compute_live(nodes, recorded, checks=True)
+            storable = self._storable(nodes)
+            request = self.compute(storable, recorded=recorded, checks=True, partly=True)
             if recorded is not None and request is not None and request.last_iteration is not None:
                 self._flush_between_iterations(request, recorded.number)
 
@@ -514,30 +483,25 @@ class LazyDevice(Device):
         Those that need many nodes are not among them: in ``x = x / x.sum()``, every flush may fall
         on the sum, and would otherwise compute nothing.
         """
-        pending_operands: set[Node] = set()
-        seen = {recorded}
-        stack = [recorded]
-        while stack:
-            for x in stack.pop().inputs:
-                if x in self._pending:
-                    pending_operands.add(x)
-                elif x.storage is None and x not in seen:
-                    seen.add(x)
-                    stack.append(x)
+        operands = {x for node in self._unheld_before(recorded) for x in node.inputs}
         return {
-            x for x in pending_operands if x.meta.size > recorded.meta.size and self._needs_few(x)
+            x
+            for x in operands
+            if x in self._pending
+            and x.meta.size > recorded.meta.size
+            and len(self._unheld_before(x, MAX_LEFT_NODES)) <= MAX_LEFT_NODES
         }
 
-    def _needs_few(self, node: Node) -> bool:
-        """Return whether few nodes that no tensor holds are computed for a node."""
+    def _unheld_before(self, node: Node, most: int = NEVER) -> set[Node]:
+        """Return a node and what no tensor holds of what is computed for it; a few above `most`."""
         needed = {node}
         stack = [node]
-        while stack and len(needed) <= MAX_LEFT_NODES:
+        while stack and len(needed) <= most:
             for x in stack.pop().inputs:
                 if x.storage is None and x not in self._pending and x not in needed:
                     needed.add(x)
                     stack.append(x)
-        return len(needed) <= MAX_LEFT_NODES
+        return needed
 
     def _flush_between_iterations(self, request: Request, start: int) -> None:
         """Let the next flush cover whole iterations of a loop, counted from node `start`.
@@ -588,58 +552,43 @@ class LazyDevice(Device):
         alone: bool = False,
         recorded: Node | None = None,
         checks: bool = False,
+        partly: bool = False,
     ) -> Request | None:
         """Compute `nodes`, and with them every pending ancestor that a tensor holds.
 
         Other live nodes that need their intermediate results are computed too, unless `alone` is
         set or memory does not suffice. `read` is the node that the caller reads as soon as this
         returns; `recorded` is one that is about to become pending. With `read` or `checks`,
-        all live nodes are computed if any pending node checks indices. Returns the request that was
-        computed, if any.
+        all live nodes are computed if any pending node checks indices. With `partly`, nodes that
+        need a lost device's tensors are left out. Returns the request that was computed, if any.
         """
+        nodes, left = list(nodes), MAX_TRIES
+        checks = (checks or read is not None) and not alone
         with self.lock:
-            return self._compute(
-                list(nodes),
-                read,
-                alone=alone,
-                recorded=recorded,
-                checks=(checks or read is not None) and not alone,
-            )
-
-    def _compute(
-        self,
-        nodes: list[Node],
-        read: Node | None,
-        *,
-        alone: bool,
-        recorded: Node | None,
-        checks: bool,
-    ) -> Request | None:
-        """Do what `compute` does, while this thread holds the lock."""
-        left = MAX_TRIES
-        while True:
-            wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
-            if not wanted.program.outputs:
-                return None
-            wanted.read = None if read is None else wanted.program.slots[read]
-            try:
-                self._carry_out(wanted)
-            except MemoryError:
-                least = make_request(nodes, self.backend.max_bytes)
-                if len(least.program.nodes) == len(wanted.program.nodes):
-                    raise
-                return self.compute(nodes, read, alone=True, recorded=recorded)
-            except StaleRequestError as error:
-                left -= not error.is_smaller  # a new device can be lost again
-                if not left:
-                    raise
-            except DeviceLostError:
-                lost = self._forget_lost(nodes) if checks else set[Node]()
-                if not lost or not lost.isdisjoint(nodes):
-                    raise
-                return self.compute(nodes, read, recorded=recorded)
-            else:
-                return wanted
+            while True:
+                wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
+                if not wanted.program.outputs:
+                    return None
+                wanted.read = None if read is None else wanted.program.slots[read]
+                try:
+                    self._carry_out(wanted)
+                except MemoryError:
+                    least = make_request(nodes, self.backend.max_bytes)
+                    if len(least.program.nodes) == len(wanted.program.nodes):
+                        raise
+                    alone, checks = True, False
+                except StaleRequestError as error:
+                    left -= not error.is_smaller  # a new device can be lost again
+                    if not left:
+                        raise
+                except DeviceLostError:
+                    lost = self._forget_lost(nodes) if checks or partly else set[Node]()
+                    if not lost or not (partly or lost.isdisjoint(nodes)):
+                        raise
+                    nodes = [node for node in nodes if node not in lost]
+                    checks = checks and (partly or read is not None)
+                else:
+                    return wanted
 
     def _carry_out(self, request: Request) -> None:
         """Compute a request; tasks that run while the backend waits must not overwrite operands."""
@@ -756,8 +705,22 @@ class LazyDevice(Device):
         return True
 
 
+def _forget_elsewhere(node: Node) -> None:
+    """Forget a node of another device than the one that counts; later, if a thread has its lock."""
+    device = node.meta.device
+    device.unheld.append(node)
+    # One call that acquires and notes it: an interrupt can only come after it.
+    acquired: list[bool] = []
+    try:
+        acquired.extend(map(device.lock.acquire, (False,)))
+        if acquired[0]:  # else the thread that has it does this
+            device.forget_unheld()
+    finally:
+        if acquired and acquired[0]:
+            device.lock.release()
+
+
 _is_deferring: ContextVar[bool] = ContextVar("is_deferring", default=False)
-_deferring = 0  # the number of active `deferring` contexts, of all threads and tasks
 
 
 @contextmanager
@@ -766,25 +729,17 @@ def deferring() -> Generator[None]:
 
     Other threads and other tasks record as usual.
     """
-    global _deferring
     before = _is_deferring.get()
-    _deferring += 1
     try:
         _is_deferring.set(True)
         yield
     finally:
-        _deferring -= 1
         _is_deferring.set(before)
-
-
-def is_deferring() -> bool:
-    """Return whether this thread or task is in a `deferring` context."""
-    return _deferring > 0 and _is_deferring.get()
 
 
 def _needs_nodes() -> bool:
     """Return whether results must be nodes with their operands: they are inspected later."""
-    return is_deferring() or is_recording()
+    return _is_deferring.get() or is_recording()
 
 
 def with_backend(device: Device) -> LazyDevice:

@@ -1,67 +1,16 @@
-"""GPU errors, and the tensors they affect.
-
-A flush is one submission. Its error is reported later. It affects every result of that flush and
-everything computed from these; all other tensors remain usable.
-"""
+"""GPU errors: the reports of a bridge, and the exceptions for them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from py_tensor.base.errors import DeviceLostError, GPUError
-from py_tensor.schedule.body import Check
+
+UNCAPTURED = 0  # the flush number of an error that belongs to no flush
+OF_THIS_CALL = -1  # the flush number of a failure of the call itself
+OUT_OF_RANGE = "index"  # the kind of a CHECK failure; its message lists [position, nonzero word]
 
 Failure = dict[str, Any]  # flush, kind, message; if known, label, line and serial
-
-
-@dataclass(eq=False, slots=True)
-class Submission:
-    """One flush: the submissions that it reads from, a label, its number, and its error.
-
-    Attributes
-    ----------
-    work : int
-        The estimated number of instructions.
-    checks : tuple of Check
-        Its index checks. An index out of range is not an error of its results.
-    settled : bool
-        Whether its failures are known.
-    """
-
-    sources: set[Submission] = field(default_factory=set["Submission"])
-    label: str = ""
-    work: int = 0
-    checks: tuple[Check, ...] = ()
-    number: int = 0
-    error: BaseException | None = None
-    settled: bool = False
-
-    def note_sources(self) -> None:
-        """Keep those of its sources that may still affect it."""
-        self.sources = {s for s in self.sources if s.error or s.sources or not s.settled}
-
-    def check(self) -> None:
-        """Raise the first error of the submission and its transitive sources."""
-        if self.settled and not self.sources and self.error is None:
-            return
-        seen: set[Submission] = set()
-        stack = [self]
-        while stack:
-            current = stack.pop()
-            if current not in seen:
-                seen.add(current)
-                stack.extend(current.sources)
-        errors = {s.number: s.error for s in seen if s.error is not None}
-        if errors:
-            first = errors[min(errors)]  # the others are consequences
-            # A new exception: the stored one would accumulate tracebacks and keep their frames.
-            raise type(first)(*first.args)
-        if all(s.settled for s in seen):
-            self.sources = set()
-
-
-NONE = Submission(settled=True)
 
 
 def out_of_range(message: str) -> IndexError:

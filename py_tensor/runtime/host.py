@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -56,9 +56,6 @@ class Host(ABC):
         """Return whether Python can block here until a promise of the bridge is fulfilled."""
 
     @abstractmethod
-    def _block(self, promise: Awaitable[T], lock: RLock | None) -> T: ...
-
-    @abstractmethod
     def load_numpy(self) -> Any:
         """Return NumPy; a browser loads it first if necessary."""
 
@@ -78,7 +75,8 @@ class Host(ABC):
             If no image decoder is installed.
         """
 
-    def wait(self, promise: Awaitable[T], what: str, lock: RLock | None = None) -> T:
+    @abstractmethod
+    def wait(self, promise: Any, what: str, lock: RLock | None = None) -> Any:
         """Block until a promise of the bridge is fulfilled; return its value.
 
         A lock that this thread holds is released meanwhile, if there are other threads.
@@ -88,8 +86,6 @@ class Host(ABC):
         WaitError
             If Python cannot block; the message names what to await instead.
         """
-        self.check_can_wait(what)
-        return self._block(promise, lock)
 
     def check_can_wait(self, what: str) -> None:
         """Raise WaitError if Python cannot block; it says what can be done instead."""
@@ -142,7 +138,8 @@ class Pyodide(Host):
     def can_wait(self) -> bool:
         return bool(self._ffi.can_run_sync())  # needs JSPI and `runPythonAsync`
 
-    def _block(self, promise: Awaitable[T], lock: RLock | None) -> T:
+    def wait(self, promise: Any, what: str, lock: RLock | None = None) -> Any:
+        self.check_can_wait(what)
         # There is one thread, so the lock excludes nobody: other tasks run while this one waits.
         return self._run_sync(promise)
 
@@ -214,7 +211,8 @@ class CPython(Host):
     def can_wait(self) -> bool:
         return True
 
-    def _block(self, promise: Any, lock: RLock | None) -> Any:
+    def wait(self, promise: Any, what: str, lock: RLock | None = None) -> Any:
+        self.check_can_wait(what)
         return promise.wait(lock)
 
     def skip_exit_handlers(self) -> None:

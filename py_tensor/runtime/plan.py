@@ -72,6 +72,8 @@ class Plan:
         Positions of SUBMIT, at which the commands may be sent in parts.
     has_floats_only : bool
         Whether every constant is a float32.
+    largest : int
+        The bytes of the largest buffer that it takes.
     label : str
         What the flush computes, for messages.
     work : int
@@ -99,6 +101,7 @@ class Plan:
     dispatches: list[Measure] = field(default_factory=list["Measure"])
     cuts: list[int] = field(default_factory=list[int])
     has_floats_only: bool = False
+    largest: int = 0
     label: str = ""
     work: int = 0
     last_iteration: tuple[int, int] | None = None
@@ -107,8 +110,6 @@ class Plan:
 
     def holds(self, order: Sequence[Node]) -> bool:
         """Return whether the constants that the plan assumes equal are equal in this order."""
-        if not self.equal:
-            return True
         ones, others = (
             _bits([order[slot].attrs for slot in slots])
             for slots in (self.equal, self.equal.values())
@@ -199,6 +200,7 @@ def make_plan(
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MAX_NAMED]))
     plan.has_floats_only = all(dtype is float32 for _, _, dtype in plan.consts)
+    plan.largest = max([0, *plan.sizes, *(slab.nbytes for slab in plan.slabs)])
     plan.work = sum(dispatch_work + p.work for p in pieces)
     return plan
 

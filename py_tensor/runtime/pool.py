@@ -1,15 +1,19 @@
-"""Buffers: storage of computed nodes, the pool of freed buffers, and memory accounting."""
+"""Buffers: storage of computed nodes, the pool of freed buffers, and memory accounting.
+
+A flush is one submission. Its error is reported later. It affects every result of that flush and
+everything computed from these; all other tensors remain usable.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import MethodType
 
 from py_tensor.codegen.slabs import Slab
-from py_tensor.runtime.failures import NONE, Submission
+from py_tensor.schedule.body import Check
 
 COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read
 
@@ -20,6 +24,55 @@ Kind = int | Slab
 def bytes_of(kind: Kind) -> int:
     """Return the bytes of a buffer of this kind."""
     return kind.nbytes if isinstance(kind, Slab) else kind
+
+
+@dataclass(eq=False, slots=True)
+class Submission:
+    """One flush: the submissions that it reads from, a label, its number, and its error.
+
+    Attributes
+    ----------
+    work : int
+        The estimated number of instructions.
+    checks : tuple of Check
+        Its index checks. An index out of range is not an error of its results.
+    settled : bool
+        Whether its failures are known.
+    """
+
+    sources: set[Submission] = field(default_factory=set["Submission"])
+    label: str = ""
+    work: int = 0
+    checks: tuple[Check, ...] = ()
+    number: int = 0
+    error: BaseException | None = None
+    settled: bool = False
+
+    def note_sources(self) -> None:
+        """Keep those of its sources that may still affect it."""
+        self.sources = {s for s in self.sources if s.error or s.sources or not s.settled}
+
+    def check(self) -> None:
+        """Raise the first error of the submission and its transitive sources."""
+        if self.settled and not self.sources and self.error is None:
+            return
+        seen: set[Submission] = set()
+        stack: list[Submission] = [self]
+        while stack:
+            current = stack.pop()
+            if current not in seen:
+                seen.add(current)
+                stack.extend(current.sources)
+        errors = {s.number: s.error for s in seen if s.error is not None}
+        if errors:
+            first = errors[min(errors)]  # the others are consequences
+            # A new exception: the stored one would accumulate tracebacks and keep their frames.
+            raise type(first)(*first.args)
+        if all(s.settled for s in seen):
+            self.sources = set()
+
+
+NONE = Submission(settled=True)
 
 
 @dataclass(eq=False, slots=True)
@@ -145,6 +198,13 @@ class Pool:
 
     def has(self, kind: Kind, count: int = 1) -> bool:
         return len(self._free.get(kind, ())) >= count
+
+    def allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
+        """Return a buffer of each kind: pooled ones, or new ones that the caller must create."""
+        self.collect()
+        storages = [Storage(self, number, exists) for number, exists in self.take(kinds)]
+        self._taken.clear()  # they have owners now
+        return storages
 
     def take(self, kinds: Sequence[Kind]) -> list[tuple[int, bool]]:
         """Return a buffer of each kind: its id, and whether it exists already."""

@@ -84,22 +84,24 @@ def devices() -> tuple[LazyDevice, ...]:
 
 def all_devices() -> list[LazyDevice]:
     """Return all devices of all kinds; not all need be available."""
-    return [_device(kind, n) for kind in list(_kinds.values()) for n in range(kind.count())]
+    return [_device(kind, index) for kind, index in _kinds_and_indices()]
 
 
 def _find(name: str) -> LazyDevice:
-    for kind in list(_kinds.values()):
-        for index in range(kind.count()):
-            if name in (name_of(kind.name, index), f"{kind.name}:{index}"):
-                return _device(kind, index)
+    for kind, index in _kinds_and_indices():
+        if name in (name_of(kind.name, index), f"{kind.name}:{index}"):
+            return _device(kind, index)
     raise unknown(name)
 
 
 def unknown(device: object) -> DeviceError:
     """Return the error for what is not the name of a device."""
-    names = [name_of(kind.name, n) for kind in list(_kinds.values()) for n in range(kind.count())]
-    *others, last = map(repr, names)
+    *others, last = (repr(name_of(kind.name, index)) for kind, index in _kinds_and_indices())
     return DeviceError(f"unknown device {device!r}; the devices are {', '.join(others)} and {last}")
+
+
+def _kinds_and_indices() -> list[tuple[Kind, int]]:
+    return [(kind, index) for kind in list(_kinds.values()) for index in range(kind.count())]
 
 
 def _device(kind: Kind, index: int) -> LazyDevice:

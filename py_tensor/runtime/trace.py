@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import TracedValueError
@@ -72,14 +72,6 @@ class Trace(Device):
         return self.below.is_ready
 
     @property
-    def computes_at_once(self) -> bool:
-        return False
-
-    @property
-    def has_checks(self) -> bool:
-        return False
-
-    @property
     def read_work(self) -> int:
         return self.below.read_work
 
@@ -124,24 +116,6 @@ class Trace(Device):
         if node.meta.size:
             raise _no_elements(node)
         return memoryview(b"")
-
-    def is_readable_now(self, node: Node) -> bool:
-        return False
-
-    def element(self, node: Node, index: int) -> None:
-        return None
-
-    def should_copy(self, node: Node) -> bool:
-        return False
-
-    def assign(self, node: Node, index: int, value: Any) -> bool:
-        return False
-
-    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> None:
-        return None
-
-    def product(self, a: Node, b: Node, meta: Meta) -> None:
-        return None
 
 
 def _no_elements(node: Node) -> TracedValueError:

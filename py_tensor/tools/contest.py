@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from time import perf_counter
 
-from py_tensor.backends.candidate import Candidate
-from py_tensor.backends.webgpu import WebGPU
+from py_tensor.backends.webgpu import Candidate, WebGPU
 from py_tensor.base.errors import GPUError
 from py_tensor.codegen.choices import Choices, Tile, Value, tuning_parameters
 from py_tensor.convert.conversion import tensor

@@ -76,7 +76,6 @@ def test_nothing_of_the_library_is_lost() -> None:
         "backends/native",
         "runtime/bridge.py",
         ".pyi",
-        "backends/interrupts.py",
         "bridge.js",
         "RECORD",
         "py_tensor_pytest.py",

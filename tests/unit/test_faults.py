@@ -22,8 +22,9 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.backends.webgpu import WebGPU, acquire
 from py_tensor.base.errors import DeviceError, DeviceLostError, GPUError
 from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
-from py_tensor.runtime.connection import CHECKED_ALLOCATION, UNCAPTURED
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
 from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.failures import UNCAPTURED
 from py_tensor.runtime.host import host
 from py_tensor.tools import control as session
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
@@ -701,7 +702,7 @@ def _leaves_a_with(frame: FrameType) -> bool:
 
 # An interrupt comes at a call, which these have none of where it would matter.
 UNINTERRUPTED = {
-    vars(LazyDevice)[name].__code__ for name in ("_collect", "forget_unheld", "_forget")
+    vars(LazyDevice)[name].__code__ for name in ("collect", "forget_unheld", "_forget")
 }
 
 GRAPH = ("ir", "schedule")

@@ -87,7 +87,7 @@ ON_DEMAND = (
 # Files that are installed at startup although they are not imported then: error messages, and the
 # device for use without a GPU.
 AT_HAND = (
-    *("py_tensor/tools/hints.py", "py_tensor/backends/cpu.py", "py_tensor/backends/sampling.py"),
+    *("py_tensor/tools/hints.py", "py_tensor/backends/cpu.py"),
     "*/__init__.py",
 )
 # Other packages, and the kernels of modules, in the archive of modules for their first use.
