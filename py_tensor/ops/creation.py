@@ -120,7 +120,7 @@ def _full(
     op: Movement, shape: object, fill_value: Operand, dtype: object, order: str, device: Any
 ) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
-    if is_array_like(fill_value):
+    if not isinstance(fill_value, Scalar) and is_array_like(fill_value):
         on_device = None if device is None else parse(device)
         value = tensor_of(fill_value, op.name, dtype=target, device=on_device)
         return laid_out(expand(value, shape).copy(), order)

@@ -449,10 +449,10 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
-    values = () if b is None else (as_given(a, b, name),)
+    values: list[Tensor] = [] if b is None else [as_given(a, b, name)]
     scatters = function.__name__ in _SCATTERED
     if scatters and dtypes.is_of_kind(values[0].dtype, a.dtype):  # they take values
-        _scatter(function, name, a, indices, *values, atomic)
+        _scatter(function, name, a, indices, values[0], atomic)
     elif has_no_arrays(indices):
         setitem(a, indices, function(getitem(a, indices), *values))
     else:
