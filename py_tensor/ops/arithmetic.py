@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -106,7 +107,7 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         return _round_integers(x, 10**-digits) if digits < 0 else _to_integers(x)
     if digits and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
         return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
-    scale = float(f"1e{abs(digits)}")
+    scale = float(f"1e{builtins.abs(digits)}")
     if digits > 0:
         return divide(_to_integers(multiply(x, scale)), scale)
     return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)

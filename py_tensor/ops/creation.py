@@ -63,7 +63,7 @@ def _maker(name: str) -> Movement:
     return replace(EXPAND, name=name)
 
 
-FULL, FULL_LIKE = _maker("full"), _maker("full_like")
+FULL, FULL_LIKE, EMPTY_LIKE = map(_maker, ("full", "full_like", "empty_like"))
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
@@ -206,7 +206,20 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
 _DEFAULTS = "with the shape, dtype and device of `a` as defaults."
 zeros_like = _constant_like("zeros_like", 0, f"Return zeros, {_DEFAULTS}")
 ones_like = _constant_like("ones_like", 1, f"Return ones, {_DEFAULTS}")
-empty_like = _constant_like("empty_like", 0, f"Like `empty`, {_DEFAULTS}")
+
+
+def empty_like(
+    prototype: Operand,
+    /,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
+    return _like(EMPTY_LIKE, prototype, 0, dtype, order, shape, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
