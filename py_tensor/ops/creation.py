@@ -161,13 +161,13 @@ empty = _constant(
 
 
 def _like(
-    op: Movement, a: Operand, value: Operand, dtype: object, order: str, shape: object, device: Any
-) -> Tensor:
-    """Implement `full_like` and the others: the defaults are those of the tensor `a`."""
+    op: Movement, a: Operand, dtype: object, order: str, shape: object, device: Any
+) -> tuple[object, DType, Any]:
+    """Return the shape, the dtype and the device of a tensor like `a`."""
     check_order(op.name, order)
     a = tensor_of(a, op.name)
-    sizes, target = a.shape if shape is None else shape, a.dtype if dtype is None else dtype
-    return _full(op, sizes, value, target, order, device or a.device)
+    target = a.dtype if dtype is None else dtypes.parse(dtype)
+    return a.shape if shape is None else shape, target, device or a.device
 
 
 def full_like(
@@ -181,7 +181,8 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
-    return _like(FULL_LIKE, a, fill_value, dtype, order, shape, device)
+    sizes, target, device = _like(FULL_LIKE, a, dtype, order, shape, device)
+    return _full(FULL_LIKE, sizes, fill_value, target, order, device)
 
 
 def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
@@ -197,7 +198,8 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
         *,
         device: Any = None,
     ) -> Tensor:
-        return _like(op, a, value, dtype, order, shape, device)
+        sizes, target, device = _like(op, a, dtype, order, shape, device)
+        return laid_out(_filled(op, sizes, value, target, device), order)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
@@ -219,7 +221,8 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
-    return _like(EMPTY_LIKE, prototype, 0, dtype, order, shape, device)
+    sizes, target, device = _like(EMPTY_LIKE, prototype, dtype, order, shape, device)
+    return laid_out(_filled(EMPTY_LIKE, sizes, 0, target, device), order)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
