@@ -74,8 +74,6 @@ from py_tensor.numpy.setops import *
 from py_tensor.numpy.statistics import *
 from py_tensor.ops.kernel import *
 from py_tensor.ops.products import *
-from py_tensor.ops.searching import *
-from py_tensor.ops.sliding import *
 from py_tensor.ops.window_functions import *
 from py_tensor import polynomial as polynomial
 from py_tensor import testing as testing

@@ -7,6 +7,7 @@ from typing import Any
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType, typed
 from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.ir.primitives import bits
 from py_tensor.ops.bitwise import left_shift, right_shift
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import arange
@@ -14,7 +15,6 @@ from py_tensor.ops.movement import converted, flip, reshape_copy, stack, view_by
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import apply
 from py_tensor.ops.reduction import sum as total
-from py_tensor.schedule.bits import bits
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = ["isfortran"]
