@@ -426,21 +426,22 @@ def comparison(
     def record(x: Operand, y: Operand) -> Tensor:
         first, second = coerce(name, (_as_exact(x, y), _as_exact(y, x)))
         if not isinstance(second, Tensor):
-            exact = _among_integers(operator, first, second)
-            return apply(op, (first, second)) if exact is None else with_number(first, exact, 1)
+            return with_number(first, second, False)
         if not isinstance(first, Tensor):
-            exact = _among_integers(_MIRRORED[operator], second, first)
-            return apply(op, (first, second)) if exact is None else with_number(second, exact, 0)
+            return with_number(second, first, True)
         if dtypes.have_no_common(first.dtype, second.dtype):
             return apart_by_sign(first, second)
         return apply(op, (first, second))
 
-    def with_number(x: Any, number: Scalar, position: int) -> Tensor:
-        """Compare integers with a number; if it is out of range, the result is one for all."""
-        operands = (x, number) if position else (number, x)
-        if isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number):
-            return apply(op, operands)
-        value = decide(0, number) if position else decide(number, 0)
+    def with_number(x: Any, number: Scalar, is_first: bool) -> Tensor:
+        """Compare with a number; if integers cannot be equal to it, the result is one for all."""
+        is_among_integers = not (x.dtype.is_inexact or isinstance(number, complex))
+        if is_among_integers and isinstance(number, float):
+            number = _beside_integers(_MIRRORED[operator] if is_first else operator, number)
+        is_held = isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number)
+        if is_held or not is_among_integers:
+            return apply(op, (number, x) if is_first else (x, number))
+        value = decide(number, 0) if is_first else decide(0, number)
         return filled(value, meta_of(x.shape, dtypes.bool_, x.device))
 
     def apart_by_sign(x: Tensor, y: Tensor) -> Tensor:
@@ -477,18 +478,13 @@ def _as_exact(x: Operand, other: Operand) -> Operand:
     return number if isinstance(number, int) else x
 
 
-def _among_integers(operator: str, x: Any, number: Scalar) -> Scalar | None:
-    """Return the number to compare a tensor of integers with exactly; None for other tensors.
+def _beside_integers(operator: str, number: float) -> Scalar:
+    """Return the int to compare integers with instead of a float, or the float itself.
 
-    For a float it is an int, unless all integers compare alike with it: if it is infinite, NaN or
-    equal to none.
+    It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
     """
-    if x.dtype.is_inexact or isinstance(number, complex):
-        return None
-    if isinstance(number, int) or not math.isfinite(number):
+    if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
         return number
-    if operator in ("eq", "ne"):
-        return number if number % 1 else int(number)
     return math.ceil(number) if operator in ("lt", "ge") else math.floor(number)
 
 
