@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, cast
 
 from py_tensor.base.shapes import normalize_axes
-from py_tensor.ops.declare import declared_like
+from py_tensor.ops.define import declared_like
 from py_tensor.ops.elementwise import isnan, logical_and, root_of_squares
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.operands import Operand, known

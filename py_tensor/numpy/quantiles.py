@@ -14,7 +14,7 @@ from py_tensor.base.shapes import dropped, normalize_axes, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.declare import declared_like
+from py_tensor.ops.define import declared_like
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis

@@ -15,8 +15,9 @@ import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import MethodType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
@@ -639,3 +640,51 @@ def _install_operator(operator: str, function: Binary, recipes: _Recipes) -> Non
     for name, f in named:
         f.__name__ = name
         install(name, f)
+
+
+# -- Functions that follow from others -------------------------------------------------------------
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def declared(
+    name: str, of: inspect.Signature, call: Callable[..., R], doc: str | None
+) -> Callable[..., R]:
+    """Return a function with a name and a signature, whose arguments `call` gets by name.
+
+    It is compiled, so that Python binds its arguments and names it in errors.
+    """
+    plain = inspect.Signature([p.replace(annotation=p.empty) for p in of.parameters.values()])
+    passed = ", ".join(f"{argument}={argument}" for argument in of.parameters)
+    text = f"lambda call: lambda {str(plain)[1:-1]}: call({passed})"
+    function: Any = eval(text, {"__name__": call.__module__})(call)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    kinds = {p.name: p.annotation for p in of.parameters.values() if p.annotation is not p.empty}
+    function.__annotations__ = {**kinds, "return": of.return_annotation}
+    return function
+
+
+def declared_like(
+    function: Callable[P, R], call: Callable[..., R], name: str, **words: str
+) -> Callable[P, R]:
+    """Return a function with the parameters of another one, all of which `call` gets by name.
+
+    Its docstring is that of `call`, formatted with `words`.
+    """
+    doc = call.__doc__ and inspect.cleandoc(call.__doc__)  # -OO removes docstrings
+    doc = doc.format(**words) if doc and words else doc
+    return declared(name, inspect.signature(function), call, doc)
+
+
+class OnFirstUse:
+    """A method of a class, whose module is imported when the method is first used."""
+
+    def __init__(self, kind: type, module: str, name: str) -> None:
+        self.kind, self.module, self.name = kind, module, name
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        method = getattr(import_module(self.module), self.name)
+        setattr(self.kind, self.name, method)
+        return method.__get__(owner, kind)

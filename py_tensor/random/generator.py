@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from py_tensor.base import first_use
-from py_tensor.ops.declare import OnFirstUse
+from py_tensor.ops.define import OnFirstUse
 from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
 
 if TYPE_CHECKING:
