@@ -240,10 +240,8 @@ def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tenso
             device = x.device
         elif not isinstance(x, Scalar):
             has_others = True
-    result: list[Tensor | Scalar] = [*operands]
-    if has_others:
-        result = _converted(op, operands, leading, device)
-    elif device is None:
+    result = _converted(op, operands, leading, device) if has_others else [*operands]
+    if device is None and not any(isinstance(x, Tensor) for x in result):
         result[0] = tensor_of(result[0], op)
     return result
 
@@ -274,8 +272,6 @@ def _converted(
         result.append(
             value if is_weak else Tensor(constant(op, value, dtype, device or default_device()))
         )
-    if not any(isinstance(x, Tensor) for x in result):  # a NumPy condition and Python numbers
-        result[0] = tensor_of(result[0], op)
     return result
 
 
