@@ -7,28 +7,13 @@ import math
 from typing import Any
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import (
-    ANY,
-    FLOATING,
-    REAL,
-    REAL_FLOATING,
-    REAL_WITH_BOOL_AS_INT8,
-    Accepts,
-)
+from py_tensor.base.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_WITH_BOOL_AS_INT8
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.ir.arrays import of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import (
-    EXACT,
-    binary,
-    composed,
-    function_of,
-    register,
-    unary,
-    with_options,
-)
+from py_tensor.ops.define import EXACT, binary, composed, function_of, register, unary, with_options
 from py_tensor.ops.elementwise import (
     abs,
     add,
@@ -64,6 +49,8 @@ __all__ = [
     "rint", "round", "signbit", "sinc", "spacing", "trunc",
 ]  # fmt: skip
 
+
+AT_LEAST_SINGLE = dtypes.Accepts("biuf", dtypes.at_least_single, "real dtypes")
 
 # -- Rounding -------------------------------------------------------------------------------------
 
@@ -175,7 +162,7 @@ def copysign(np: Any, x: Any, y: Any) -> Any:
 
 
 @binary(
-    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    AT_LEAST_SINGLE,
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
 )
@@ -392,7 +379,7 @@ def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None
 
 
 @unary(
-    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    AT_LEAST_SINGLE,
     vjp=NOT_DIFFERENTIABLE,
     ulp=1,
     method=False,

@@ -23,15 +23,7 @@ from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops import float64_bits
 from py_tensor.ops.elementwise import equal, floor, maximum, where
-from py_tensor.ops.movement import (
-    as_floating,
-    converted,
-    expand,
-    expand_dims,
-    in_common_dtype,
-    laid_out,
-    widened,
-)
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, laid_out, widened
 from py_tensor.ops.operands import (
     Operand,
     Real,
@@ -123,7 +115,7 @@ def _full(
     if not isinstance(fill_value, Scalar) and is_array_like(fill_value):
         on_device = None if device is None else parse(device)
         value = tensor_of(fill_value, op.name, dtype=target, device=on_device)
-        return laid_out(expand(value, shape).copy(), order)
+        return laid_out(value.expand(shape).copy(), order)
     number = number_of(op.name, "fill_value", fill_value, target)
     target = target or own_dtype(op.name, fill_value)
     return laid_out(_filled(op, shape, number, target, device), order)
@@ -251,7 +243,7 @@ def eye(
 @Composition
 def _identity(sizes: Shape, k: int, dtype: DType, device: Device) -> Tensor:
     rows, columns = (arange(size, device=device) for size in sizes)
-    hit = equal(expand_dims(rows + k, 1), columns)
+    hit = equal((rows + k).reshape((-1, 1)), columns)
     return _named(EYE, converted(hit, dtype))
 
 

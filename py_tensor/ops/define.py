@@ -32,12 +32,13 @@ from py_tensor.ops.operands import (
     common_dtype,
     goes_first,
     in_dtype,
+    lifted,
     number_like,
     takes,
     takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
-from py_tensor.ops.record import Recorded, apply, filled, lifted, recipe_of
+from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 # The types of defined functions.

@@ -36,32 +36,11 @@ from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
 from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
-from py_tensor.ops.movement import (
-    broadcast_to,
-    concat,
-    converted,
-    expand,
-    permute,
-    reshape,
-    reshape_copy,
-    sliced,
-)
+from py_tensor.ops.movement import concat, converted, expand, permute, reshape, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import (
-    CUMSUM,
-    MAX,
-    MIN,
-    Axes,
-    all,
-    any,
-    fold_by,
-    max,
-    min,
-    scanned,
-    sum,
-)
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
 from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -195,7 +174,7 @@ def _halved(function: Any, x: Tensor) -> Tensor:
 def reduced_by(
     function: Any,
     array: Operand,
-    axis: Axes,
+    axis: object,
     dtype: object,
     out: Out,
     keepdims: bool,
@@ -220,7 +199,7 @@ def reduced_by(
     n = product_of(x.shape[a] for a in axes)
     if axes and not n and start is None:
         raise ValueError(f"{name}: no elements along axis {axis} of shape {x.shape}")
-    chosen = None if where is True else broadcast_to(tensor_of(where, name), x.shape)
+    chosen = None if where is True else expand(tensor_of(where, name), x.shape)
     if chosen is not None and associative:
         x, chosen = choose(chosen, x, start if identity is None else identity), None
     first = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
@@ -484,7 +463,7 @@ def _apply_each(function: Any, a: Tensor, indices: Any, *operand: Tensor) -> Non
     targets = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
     if not targets.size:
         return
-    values = [reshape_copy(broadcast_to(v, targets.shape), (targets.size,)) for v in operand]
+    values = [reshape_copy(expand(v, targets.shape), (targets.size,)) for v in operand]
     targets = reshape_copy(targets, (targets.size,))
     order = argsort(targets)
     targets, *values = (take(v, order) for v in (targets, *values))  # by elements, in order
