@@ -706,10 +706,8 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
         return source is target
     if casting == "unsafe":
         return True
-    if casting == "same_kind" and source.kind != "i":
-        return is_of_kind(source, target)
     if casting == "same_kind":
-        return target.kind in "ifc"
+        return target.kind in "ifc" if source.is_signed else is_of_kind(source, target)
     return includes(target, source)
 
 

@@ -97,13 +97,10 @@ class Layout:
 
     def diagonal(self, offset: int = 0) -> Layout:
         """Return the elements with equal indices; for two axes, `offset` columns to the right."""
-        shape, strides = self.shape, self.strides
-        if offset:
-            (n, m), (down, right) = shape, strides
-            start = offset * right if offset > 0 else -offset * down
-            size = max(0, min(n, m - offset) if offset > 0 else min(n + offset, m))
-            return Layout((size,), (down + right,), self.offset + (start if size else 0))
-        return Layout((min(shape),), (sum(strides),), self.offset)
+        skipped = (max(-offset, 0), max(offset, 0)) if offset else (0,) * len(self.shape)
+        size = max(0, min(n - k for n, k in zip(self.shape, skipped, strict=True)))
+        start = sum(k * s for k, s in zip(skipped, self.strides, strict=True)) if size else 0
+        return Layout((size,), (sum(self.strides),), self.offset + start)
 
     def window_of(self, whole: Shape) -> tuple[Layout, tuple[tuple[int, int], ...]] | None:
         """Return the widths of a pad that puts the elements back, and the layout of its operand.

@@ -15,7 +15,7 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
-from py_tensor.ops.declare import declared_like
+from py_tensor.ops.define import declared_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from py_tensor.ops.declare import OnFirstUse
-from py_tensor.ops.define import register
+from py_tensor.ops.define import OnFirstUse, register
 from py_tensor.ops.movement import pad_constant, pad_widths
 from py_tensor.ops.operands import Operand, number_like
 from py_tensor.tensors.tensor import Tensor, install, tensor_of

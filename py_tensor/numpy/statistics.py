@@ -15,7 +15,7 @@ from py_tensor.ir.op import Elementwise
 from py_tensor.ops import elementwise, reduction
 from py_tensor.ops.complex import conjugated, joined
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.declare import declared_like
+from py_tensor.ops.define import declared_like
 from py_tensor.ops.elementwise import (
     floor,
     isfinite,

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import (
-    ANY,
-    FLOATING,
-    REAL,
-    REAL_FLOATING,
-    REAL_WITH_BOOL_AS_INT8,
-    Accepts,
-)
+from py_tensor.base.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_WITH_BOOL_AS_INT8
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.ir.arrays import of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
@@ -55,6 +49,8 @@ __all__ = [
     "rint", "round", "signbit", "sinc", "spacing", "trunc",
 ]  # fmt: skip
 
+
+AT_LEAST_SINGLE = dtypes.Accepts("biuf", dtypes.at_least_single, "real dtypes")
 
 # -- Rounding -------------------------------------------------------------------------------------
 
@@ -98,7 +94,7 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         return _round_integers(x, 10**-digits) if digits < 0 else _to_integers(x)
     if digits and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
         return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
-    scale = float(f"1e{abs(digits)}")
+    scale = float(f"1e{builtins.abs(digits)}")
     if digits > 0:
         return divide(_to_integers(multiply(x, scale)), scale)
     return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)
@@ -166,7 +162,7 @@ def copysign(np: Any, x: Any, y: Any) -> Any:
 
 
 @binary(
-    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    AT_LEAST_SINGLE,
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
 )
@@ -383,7 +379,7 @@ def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None
 
 
 @unary(
-    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    AT_LEAST_SINGLE,
     vjp=NOT_DIFFERENTIABLE,
     ulp=1,
     method=False,

@@ -23,15 +23,7 @@ from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops import float64_bits
 from py_tensor.ops.elementwise import equal, floor, maximum, where
-from py_tensor.ops.movement import (
-    as_floating,
-    converted,
-    expand,
-    expand_dims,
-    in_common_dtype,
-    laid_out,
-    widened,
-)
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, laid_out, widened
 from py_tensor.ops.operands import (
     Operand,
     Real,
@@ -63,7 +55,7 @@ def _maker(name: str) -> Movement:
     return replace(EXPAND, name=name)
 
 
-FULL, FULL_LIKE = _maker("full"), _maker("full_like")
+FULL, FULL_LIKE, EMPTY_LIKE = map(_maker, ("full", "full_like", "empty_like"))
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
@@ -120,10 +112,10 @@ def _full(
     op: Movement, shape: object, fill_value: Operand, dtype: object, order: str, device: Any
 ) -> Tensor:
     target = None if dtype is None else dtypes.parse(dtype)
-    if is_array_like(fill_value):
+    if not isinstance(fill_value, Scalar) and is_array_like(fill_value):
         on_device = None if device is None else parse(device)
         value = tensor_of(fill_value, op.name, dtype=target, device=on_device)
-        return laid_out(expand(value, shape).copy(), order)
+        return laid_out(value.expand(shape).copy(), order)
     number = number_of(op.name, "fill_value", fill_value, target)
     target = target or own_dtype(op.name, fill_value)
     return laid_out(_filled(op, shape, number, target, device), order)
@@ -161,13 +153,13 @@ empty = _constant(
 
 
 def _like(
-    op: Movement, a: Operand, value: Operand, dtype: object, order: str, shape: object, device: Any
-) -> Tensor:
-    """Implement `full_like` and the others: the defaults are those of the tensor `a`."""
+    op: Movement, a: Operand, dtype: object, order: str, shape: object, device: Any
+) -> tuple[object, DType, Any]:
+    """Return the shape, the dtype and the device of a tensor like `a`."""
     check_order(op.name, order)
     a = tensor_of(a, op.name)
-    sizes, target = a.shape if shape is None else shape, a.dtype if dtype is None else dtype
-    return _full(op, sizes, value, target, order, device or a.device)
+    target = a.dtype if dtype is None else dtypes.parse(dtype)
+    return a.shape if shape is None else shape, target, device or a.device
 
 
 def full_like(
@@ -181,7 +173,8 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
-    return _like(FULL_LIKE, a, fill_value, dtype, order, shape, device)
+    sizes, target, device = _like(FULL_LIKE, a, dtype, order, shape, device)
+    return _full(FULL_LIKE, sizes, fill_value, target, order, device)
 
 
 def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
@@ -197,7 +190,8 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
         *,
         device: Any = None,
     ) -> Tensor:
-        return _like(op, a, value, dtype, order, shape, device)
+        sizes, target, device = _like(op, a, dtype, order, shape, device)
+        return laid_out(_filled(op, sizes, value, target, device), order)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
@@ -206,7 +200,21 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
 _DEFAULTS = "with the shape, dtype and device of `a` as defaults."
 zeros_like = _constant_like("zeros_like", 0, f"Return zeros, {_DEFAULTS}")
 ones_like = _constant_like("ones_like", 1, f"Return ones, {_DEFAULTS}")
-empty_like = _constant_like("empty_like", 0, f"Like `empty`, {_DEFAULTS}")
+
+
+def empty_like(
+    prototype: Operand,
+    /,
+    dtype: object = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: int | Shape | None = None,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
+    sizes, target, device = _like(EMPTY_LIKE, prototype, dtype, order, shape, device)
+    return laid_out(_filled(EMPTY_LIKE, sizes, 0, target, device), order)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -235,7 +243,7 @@ def eye(
 @Composition
 def _identity(sizes: Shape, k: int, dtype: DType, device: Device) -> Tensor:
     rows, columns = (arange(size, device=device) for size in sizes)
-    hit = equal(expand_dims(rows + k, 1), columns)
+    hit = equal((rows + k).reshape((-1, 1)), columns)
     return _named(EYE, converted(hit, dtype))
 
 

@@ -15,8 +15,9 @@ import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import MethodType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
@@ -31,12 +32,13 @@ from py_tensor.ops.operands import (
     common_dtype,
     goes_first,
     in_dtype,
+    lifted,
     number_like,
     takes,
     takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
-from py_tensor.ops.record import Recorded, apply, filled, lifted, recipe_of
+from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 # The types of defined functions.
@@ -426,21 +428,22 @@ def comparison(
     def record(x: Operand, y: Operand) -> Tensor:
         first, second = coerce(name, (_as_exact(x, y), _as_exact(y, x)))
         if not isinstance(second, Tensor):
-            exact = _among_integers(operator, first, second)
-            return apply(op, (first, second)) if exact is None else with_number(first, exact, 1)
+            return with_number(first, second, False)
         if not isinstance(first, Tensor):
-            exact = _among_integers(_MIRRORED[operator], second, first)
-            return apply(op, (first, second)) if exact is None else with_number(second, exact, 0)
+            return with_number(second, first, True)
         if dtypes.have_no_common(first.dtype, second.dtype):
             return apart_by_sign(first, second)
         return apply(op, (first, second))
 
-    def with_number(x: Any, number: Scalar, position: int) -> Tensor:
-        """Compare integers with a number; if it is out of range, the result is one for all."""
-        operands = (x, number) if position else (number, x)
-        if isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number):
-            return apply(op, operands)
-        value = decide(0, number) if position else decide(number, 0)
+    def with_number(x: Any, number: Scalar, is_first: bool) -> Tensor:
+        """Compare with a number; if integers cannot be equal to it, the result is one for all."""
+        is_among_integers = not (x.dtype.is_inexact or isinstance(number, complex))
+        if is_among_integers and isinstance(number, float):
+            number = _beside_integers(_MIRRORED[operator] if is_first else operator, number)
+        is_held = isinstance(number, int) and dtypes.holds(dtypes.numeric(x.dtype), number)
+        if is_held or not is_among_integers:
+            return apply(op, (number, x) if is_first else (x, number))
+        value = decide(number, 0) if is_first else decide(0, number)
         return filled(value, meta_of(x.shape, dtypes.bool_, x.device))
 
     def apart_by_sign(x: Tensor, y: Tensor) -> Tensor:
@@ -477,18 +480,13 @@ def _as_exact(x: Operand, other: Operand) -> Operand:
     return number if isinstance(number, int) else x
 
 
-def _among_integers(operator: str, x: Any, number: Scalar) -> Scalar | None:
-    """Return the number to compare a tensor of integers with exactly; None for other tensors.
+def _beside_integers(operator: str, number: float) -> Scalar:
+    """Return the int to compare integers with instead of a float, or the float itself.
 
-    For a float it is an int, unless all integers compare alike with it: if it is infinite, NaN or
-    equal to none.
+    It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
     """
-    if x.dtype.is_inexact or isinstance(number, complex):
-        return None
-    if isinstance(number, int) or not math.isfinite(number):
+    if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
         return number
-    if operator in ("eq", "ne"):
-        return number if number % 1 else int(number)
     return math.ceil(number) if operator in ("lt", "ge") else math.floor(number)
 
 
@@ -643,3 +641,51 @@ def _install_operator(operator: str, function: Binary, recipes: _Recipes) -> Non
     for name, f in named:
         f.__name__ = name
         install(name, f)
+
+
+# -- Functions that follow from others -------------------------------------------------------------
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def declared(
+    name: str, of: inspect.Signature, call: Callable[..., R], doc: str | None
+) -> Callable[..., R]:
+    """Return a function with a name and a signature, whose arguments `call` gets by name.
+
+    It is compiled, so that Python binds its arguments and names it in errors.
+    """
+    plain = inspect.Signature([p.replace(annotation=p.empty) for p in of.parameters.values()])
+    passed = ", ".join(f"{argument}={argument}" for argument in of.parameters)
+    text = f"lambda call: lambda {str(plain)[1:-1]}: call({passed})"
+    function: Any = eval(text, {"__name__": call.__module__})(call)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    kinds = {p.name: p.annotation for p in of.parameters.values() if p.annotation is not p.empty}
+    function.__annotations__ = {**kinds, "return": of.return_annotation}
+    return function
+
+
+def declared_like(
+    function: Callable[P, R], call: Callable[..., R], name: str, **words: str
+) -> Callable[P, R]:
+    """Return a function with the parameters of another one, all of which `call` gets by name.
+
+    Its docstring is that of `call`, formatted with `words`.
+    """
+    doc = call.__doc__ and inspect.cleandoc(call.__doc__)  # -OO removes docstrings
+    doc = doc.format(**words) if doc and words else doc
+    return declared(name, inspect.signature(function), call, doc)
+
+
+class OnFirstUse:
+    """A method of a class, whose module is imported when the method is first used."""
+
+    def __init__(self, kind: type, module: str, name: str) -> None:
+        self.kind, self.module, self.name = kind, module, name
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        method = getattr(import_module(self.module), self.name)
+        setattr(self.kind, self.name, method)
+        return method.__get__(owner, kind)

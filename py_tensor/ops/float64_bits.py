@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from py_tensor.base.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, in
 from py_tensor.ir.arrays import cast
 from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Node
-from py_tensor.ir.op import Elementwise
+from py_tensor.ir.op import Elementwise, OnArrays
 from py_tensor.ir.primitives import CONST, const, index
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import converted
@@ -65,7 +64,7 @@ def _only_on_gpu(np: Any, *operands: Any) -> Any:
 def _on_bits(
     name: str,
     wgsl: str,
-    numpy: Callable[..., Any],
+    numpy: OnArrays,
     *,
     gives: DType = uint64,
     leading: tuple[DType, ...] = (),

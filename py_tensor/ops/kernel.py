@@ -129,12 +129,11 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     op = cast("Custom", node.op)
     k = len(op.inputs)
     metas = tuple(x.meta for x in node.inputs)
-    inputs: list[Buffer] = []
-    for name, meta, operand in zip(
-        op.inputs, metas, builder.decisions.buffered[slot], strict=False
-    ):
+    buffered = builder.decisions.buffered[slot]
+    for operand in buffered:
         builder.need(operand.slot)
-        inputs.append(Buffer(name, operand.slot, meta.shape, meta.dtype))
+    operands = zip(op.inputs, metas, buffered, strict=False)
+    inputs = [Buffer(name, x.slot, meta.shape, meta.dtype) for name, meta, x in operands]
     results = op.results(metas)
     outputs = [
         Buffer(name, slot if n == node.attrs else None, meta.shape, meta.dtype)

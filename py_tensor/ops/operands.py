@@ -10,9 +10,9 @@ from typing import Any, cast
 from py_tensor.backends.choice import default_device
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
+from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.base.shapes import Shape
+from py_tensor.base.shapes import Shape, broadcast
 from py_tensor.ir.arrays import decoded, has_floats, has_integers
 from py_tensor.ir.bind import Step, follow, steps
 from py_tensor.ir.node import Device, Meta, Node, Op, meta_of
@@ -240,10 +240,8 @@ def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tenso
             device = x.device
         elif not isinstance(x, Scalar):
             has_others = True
-    result: list[Tensor | Scalar] = [*operands]
-    if has_others:
-        result = _converted(op, operands, leading, device)
-    elif device is None:
+    result = _converted(op, operands, leading, device) if has_others else [*operands]
+    if device is None and not any(isinstance(x, Tensor) for x in result):
         result[0] = tensor_of(result[0], op)
     return result
 
@@ -274,8 +272,6 @@ def _converted(
         result.append(
             value if is_weak else Tensor(constant(op, value, dtype, device or default_device()))
         )
-    if not any(isinstance(x, Tensor) for x in result):  # a NumPy condition and Python numbers
-        result[0] = tensor_of(result[0], op)
     return result
 
 
@@ -365,3 +361,18 @@ def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device
         node = node_of(x)
         return follow(node, steps_to(node.meta, shape, dtype))
     return constant(op, x, dtype, device)
+
+
+def lifted(
+    op: str, accepts: Accepts, operands: Sequence[Tensor | Scalar], leading: tuple[DType, ...] = ()
+) -> tuple[Node, ...]:
+    """Return the inputs of an elementwise op: operands in one shape and dtype; constants are 0-d.
+
+    The first ones are in the dtypes `leading`. At least one operand is a tensor, see `coerce`.
+    """
+    shape = broadcast(op, *(x.shape for x in operands if isinstance(x, Tensor)))
+    rest = operands[len(leading) :]
+    dtype, device = accepts.check(op, common_dtype(op, rest)), device_of(operands)
+    device.check(op, meta_of((), dtype, device))
+    wanted = *leading, *([dtype] * len(rest))
+    return tuple(lift(op, x, shape, d, device) for x, d in zip(operands, wanted, strict=True))

@@ -15,36 +15,14 @@ from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DeviceError
 from py_tensor.base.shapes import broadcast
 from py_tensor.ir import program
-from py_tensor.ir.bind import (
-    EMPTY,
-    Maker,
-    Recipes,
-    Step,
-    ValueMaker,
-    bind,
-    follow,
-    leaf,
-    recipe,
-    value_maker,
-)
+from py_tensor.ir.bind import EMPTY, Maker, Recipes, Step, bind, follow, leaf, recipe, value_maker
 from py_tensor.ir.node import Device, Meta, Node, Op, meta_of
 from py_tensor.ir.op import Elementwise, Movement
 from py_tensor.ir.primitives import CONST, EXPAND, constant
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    coerce,
-    common_dtype,
-    device_of,
-    lift,
-    node_of,
-    on_one_device,
-    steps_to,
-)
+from py_tensor.ops.operands import Operand, Scalar, coerce, lifted, node_of, on_one_device, steps_to
 from py_tensor.runtime.device import deferring
 from py_tensor.tensors.tensor import Tensor
 
@@ -110,24 +88,9 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     return Tensor(bind(op, lifted(op.name, op.accepts, coerced, op.leading)))
 
 
-def lifted(
-    op: str, accepts: Accepts, operands: Sequence[Tensor | Scalar], leading: tuple[DType, ...] = ()
-) -> tuple[Node, ...]:
-    """Return the inputs of an elementwise op: operands in one shape and dtype; constants are 0-d.
-
-    The first ones are in the dtypes `leading`. At least one operand is a tensor, see `coerce`.
-    """
-    shape = broadcast(op, *(x.shape for x in operands if isinstance(x, Tensor)))
-    rest = operands[len(leading) :]
-    dtype, device = accepts.check(op, common_dtype(op, rest)), device_of(operands)
-    device.check(op, meta_of((), dtype, device))
-    wanted = *leading, *([dtype] * len(rest))
-    return tuple(lift(op, x, shape, d, device) for x, d in zip(operands, wanted, strict=True))
-
-
 # The conversion of a Python number beside tensors: the accepted ints, and how its node is made.
 # These are plain tuples, because unpacking one is faster than reading attributes.
-Number = tuple[int, int, Callable[[Any], Scalar], ValueMaker]
+Number = tuple[int, int, Callable[[Any], Scalar], Callable[..., Node]]
 # The recipe of an elementwise op for operands of given kinds: the steps from each operand to the
 # op's input, none for a number; the maker of the op's node; and that of a number.
 Recorded = tuple[tuple[tuple[Step, ...], ...], Maker, Number]

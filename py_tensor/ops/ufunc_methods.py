@@ -36,32 +36,11 @@ from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
 from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
-from py_tensor.ops.movement import (
-    broadcast_to,
-    concat,
-    converted,
-    expand,
-    permute,
-    reshape,
-    reshape_copy,
-    sliced,
-)
+from py_tensor.ops.movement import concat, converted, expand, permute, reshape, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import (
-    CUMSUM,
-    MAX,
-    MIN,
-    Axes,
-    all,
-    any,
-    fold_by,
-    max,
-    min,
-    scanned,
-    sum,
-)
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
 from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -195,7 +174,7 @@ def _halved(function: Any, x: Tensor) -> Tensor:
 def reduced_by(
     function: Any,
     array: Operand,
-    axis: Axes,
+    axis: object,
     dtype: object,
     out: Out,
     keepdims: bool,
@@ -220,7 +199,7 @@ def reduced_by(
     n = product_of(x.shape[a] for a in axes)
     if axes and not n and start is None:
         raise ValueError(f"{name}: no elements along axis {axis} of shape {x.shape}")
-    chosen = None if where is True else broadcast_to(tensor_of(where, name), x.shape)
+    chosen = None if where is True else expand(tensor_of(where, name), x.shape)
     if chosen is not None and associative:
         x, chosen = choose(chosen, x, start if identity is None else identity), None
     first = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
@@ -425,12 +404,11 @@ def reduced_at(
         else:
             index = reshape(tensor_of(first, name, device=x.device), (-1, 1))
             slices = take(x, index + arange(length, device=x.device), along)
-        if length == 1:
-            reduced.append(
-                converted(reshape(slices, dropped(slices.shape, (along + 1,))), summed.dtype)
-            )
-        else:
+        if length > 1:
             reduced.append(function.reduce(slices, along + 1, dtype))
+        else:
+            elements = reshape(slices, dropped(slices.shape, (along + 1,)))
+            reduced.append(converted(elements, summed.dtype))
     y = concat(reduced, along)
     if order != sorted(order):
         y = take(y, sorted(range(len(order)), key=order.__getitem__), along)
@@ -450,17 +428,14 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
-    values = None if b is None else as_given(a, b, name)
-    if (
-        values is not None
-        and function.__name__ in _SCATTERED
-        and dtypes.is_of_kind(values.dtype, a.dtype)
-    ):
-        _scatter(function, name, a, indices, values, atomic)
+    values: list[Tensor] = [] if b is None else [as_given(a, b, name)]
+    scatters = function.__name__ in _SCATTERED
+    if scatters and dtypes.is_of_kind(values[0].dtype, a.dtype):  # they take values
+        _scatter(function, name, a, indices, values[0], atomic)
     elif has_no_arrays(indices):
-        _apply_once(function, a, indices, values)
+        setitem(a, indices, function(getitem(a, indices), *values))
     else:
-        _apply_each(function, a, indices, values)
+        _apply_each(function, a, indices, *values)
 
 
 def _scatter(
@@ -478,13 +453,7 @@ def _scatter(
         combine(a, indices, values, mode, function)
 
 
-def _apply_once(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
-    selected = getitem(a, indices)
-    y = function(selected) if operand is None else function(selected, operand)
-    setitem(a, indices, y)
-
-
-def _apply_each(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
+def _apply_each(function: Any, a: Tensor, indices: Any, *operand: Tensor) -> None:
     """Apply the function at each index, also at repeated indices.
 
     The largest count of a repeated index is read. If the order does not matter, the values for one
@@ -494,35 +463,32 @@ def _apply_each(function: Any, a: Tensor, indices: Any, operand: Tensor | None) 
     targets = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
     if not targets.size:
         return
-    values = None
-    if operand is not None:
-        values = reshape_copy(broadcast_to(operand, targets.shape), (targets.size,))
+    values = [reshape_copy(expand(v, targets.shape), (targets.size,)) for v in operand]
     targets = reshape_copy(targets, (targets.size,))
     order = argsort(targets)
-    targets = take(targets, order)  # group those of one element, in order
+    targets, *values = (take(v, order) for v in (targets, *values))  # by elements, in order
     numbers = arange(targets.size, device=a.device)
     goes_on = concat([numbers[:1] > 0, equal(targets[1:], targets[:-1])])
     rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
     times = int(max(rank)) + 1
     if times == 1:
-        _apply_once(function, a, indices, operand)
+        setitem(a, indices, function(getitem(a, indices), *operand))
         return
     y = reshape_copy(a, (a.size,))
     target = None
-    if values is not None and function.__name__ in ASSOCIATIVE:
-        common = dtypes.promote(a.dtype, values.dtype)
+    if function.__name__ in ASSOCIATIVE:  # which takes values
+        common = dtypes.promote(a.dtype, values[0].dtype)
         target = LOOPS[function.__name__].accepts.check(function.__name__, common)
-    if values is not None and target is not None and dtypes.is_of_kind(target, a.dtype):
-        values, step = converted(take(values, order), target), 1
+    if target is not None and dtypes.is_of_kind(target, a.dtype):
+        running, step = converted(values[0], target), 1
         while step < times:  # the values of each element so far, combined
-            combined = function(values[:-step], values[step:])
-            combined = choose(rank[step:] >= step, combined, values[step:])
-            values = concat([values[:step], combined])
+            combined = function(running[:-step], running[step:])
+            combined = choose(rank[step:] >= step, combined, running[step:])
+            running = concat([running[:step], combined])
             step *= 2
-        result = function(take(y, targets), values)
+        result = function(take(y, targets), running)
         setitem(y, targets, result)  # for repeated elements the last result remains
     else:
-        values = () if values is None else (take(values, order),)
         y = concat([y, y[:1]])  # one more element, for values that are not written in a round
         for time in range(times):
             result = function(take(y, targets), *values)

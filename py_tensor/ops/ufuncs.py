@@ -104,9 +104,10 @@ def reduce(
     DTypeError
         If the result of the function has a different dtype than its operands.
     """
+    fold = FOLDS.get(function.__name__)
+    if fold is not None:
+        return fold(array, axis, dtype, out, keepdims, initial, where)
     _check_has(function, "reduce")
-    if function.__name__ in FOLDS:
-        return FOLDS[function.__name__](array, axis, dtype, out, keepdims, initial, where)
     from py_tensor.ops.ufunc_methods import reduced_by
 
     return reduced_by(function, array, axis, dtype, out, keepdims, initial, where)

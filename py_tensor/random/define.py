@@ -21,7 +21,7 @@ from py_tensor.ir.bind import bind
 from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import const
-from py_tensor.ops.declare import declared
+from py_tensor.ops.define import declared
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, lift, number_like, numbers_of, on_one_device
 from py_tensor.ops.out import stored_whole, target_of

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from py_tensor.base import first_use
-from py_tensor.ops.declare import OnFirstUse
+from py_tensor.ops.define import OnFirstUse
 from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
 
 if TYPE_CHECKING:
