@@ -14,9 +14,10 @@ adapter each pass has one radix and no exchange, because barriers are costly the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations_with_replacement, count
 from typing import ClassVar
 
 from py_tensor.base.dtypes import complex64, float32
@@ -88,17 +89,11 @@ def factors(n: int) -> tuple[int, ...]:
 @cache
 def radices(length: int) -> tuple[int, ...]:
     """Return the radices of a pass, descending: as few as possible, then as equal as possible."""
-    best = min(_products(length, MAX_RADIX), key=lambda found: (len(found), found[0]))
-    return tuple(best)
-
-
-def _products(length: int, most: int) -> Iterator[list[int]]:
-    """Yield all descending lists of factors up to `most` whose product is `length`."""
-    if length <= most:
-        yield [length]
-    for radix in range(min(most, length // 2), 1, -1):
-        if length % radix == 0:
-            yield from ([radix, *rest] for rest in _products(length // radix, radix))
+    for number in count(1):
+        options = combinations_with_replacement(range(MAX_RADIX, 0, -1), number)
+        if products := [x for x in options if math.prod(x) == length]:
+            return min(products, key=lambda x: x[0])
+    raise AssertionError
 
 
 def invocations_of(length: int) -> int:

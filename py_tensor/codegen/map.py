@@ -28,7 +28,7 @@ from py_tensor.codegen.walk import (
     mode_of,
     padded_class,
 )
-from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced
 from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
@@ -158,9 +158,8 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
-    kind, declaration = returns([o.dtype for o in kernel.outputs])
-    compute = code.function("compute", [o.value for o in kernel.outputs], kind)
-    writer.code += [declaration, *code.declarations(), compute]
+    code.outputs("compute", kernel.outputs)
+    writer.code += code.declarations()
     variant = "run" if len(sweep.extents) == 1 else "vectors"
     if crossed is not None:
         variant = "blocks"
@@ -253,7 +252,7 @@ def _columns(
     outer: list[str], load: Load, code: BodyCode, sweep: Sweep, name: str
 ) -> tuple[list[str], list[str]]:
     """Return statements that load a block's columns, and the four elements of row `i`."""
-    number = code.binding(load)
+    number = code.binding(load.slot)
     by_columns = sweep.permuted(-1, -2)  # the dimension along which it is contiguous comes last
     statements: list[str] = []
     for column in range(4):

@@ -32,7 +32,7 @@ from py_tensor.codegen.walk import (
     mask_dims,
     mode_of,
 )
-from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns, stage_of
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.schedule.kernel import Accumulator, Contraction, Kernel, Output, ReduceStage
@@ -517,17 +517,15 @@ class _Writer(Writer):
         wide = self.width == 4
         kind = self.operands[0].kind
         outputs, params = self.kernel.outputs, self.params
-        returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
         body = BodyCode(self, self.kernel.row, self.roles, self.width)
-        function = body.function("epilogue", [o.value for o in outputs], returned)
+        body.outputs("epilogue", outputs)
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self.roles, self.width)
         accumulated = [f"acc.{x}" for x in XYZW] if wide else ["acc"]
         arguments = body.arguments(space, "e", lambda _, lane: accumulated[lane])
         stored = self.store_results(space, outputs, "epilogue", arguments)
         beyond = f"m >= {params.at(1)} || {n}{' * 4u' if wide else ''} >= {params.at(2)}"
-        self.code += [declaration, function]
         head = f"finish(batch: u32, m: u32, {n}: u32, acc: {kind})"
         self.function(head, *braced(f"if ({beyond})", ["return;"]), *split, *stored)
 

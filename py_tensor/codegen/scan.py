@@ -65,12 +65,19 @@ def _dispatch(
     """Return one scan pass; `carry` is the buffer of scanned results of slices, if sliced."""
     if carry is None:  # a placeholder, so that one program serves whole rows and slices
         carry = context.temporary(4 * scanned.fold.dtype.itemsize)
-    form = _Tiles if walk.lanes > 1 else _Serial
-    writer = form(kernel, scanned, walk, carry, context)
+    sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
+    if walk.lanes > 1:
+        lanes = walk.lanes, walk.lanes.bit_length() - 1
+        writer = _Tiles(kernel, scanned, walk, carry, context, *sizes, *lanes)
+        template, order, groups = "scan_tiles", "in tiles", walk.groups
+    else:
+        writer = _Serial(kernel, scanned, walk, carry, context, *sizes)
+        template, order = "scan_serial", "one by one"
+        groups = -(-walk.rows * walk.slices // walk.workgroup)
     return writer.dispatch(
-        writer.template,
-        f"{walk.variant}, {writer.order}",
-        writer.groups(),
+        template,
+        f"{walk.variant}, {order}",
+        groups,
         work=size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
         regions=writer.regions(),
     )
@@ -85,14 +92,16 @@ class _Writer(WalkWriter):
         Statements that declare value0, value1, ... at `j`, and that store result0, result1, ...
     """
 
-    template = ""
-    order = ""  # of the elements, for the variant
-
     def __init__(
-        self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: int, context: Context
+        self,
+        kernel: Kernel,
+        scanned: Scanned,
+        walk: Walk,
+        carry: int,
+        context: Context,
+        *sizes: int,
     ) -> None:
-        sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(kernel, walk, context, *sizes, *self.lane_sizes(walk))
+        super().__init__(kernel, walk, context, *sizes)
         self.fold = scanned.fold
         self.kind = str(self.fold.dtype.wgsl)
         (output,), dims = kernel.spread_outputs, walk.dims
@@ -100,13 +109,6 @@ class _Writer(WalkWriter):
         self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
         self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
         self.start = self._start(scanned.element)
-
-    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
-        """Return further parameters at the start."""
-        return ()
-
-    def groups(self) -> int:
-        return self.walk.groups
 
     def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template."""
@@ -127,19 +129,20 @@ class _Writer(WalkWriter):
         fields = [f".{c}" for c in XYZW] if self.bindings[-1].vector else [""]
         starts = [f"acc{n} = carried{field};" for n, field in enumerate(fields)]
         lines += braced("if (slice > 0u)", [carried, *starts])
-        inner, space = self.point()
-        lines += body.before()
-        self.load = [*inner, *body.arguments(space).call("element", "value")]
+        self.load = body.arguments().call("element", "value")
 
         def result(number: int, lane: int) -> str:
             return wrapped(dtype, f"result{lane}")
 
-        self.save = [*inner, *self.store(space, self.kernel.spread_outputs, width, result)]
+        self.save = [
+            *body.coordinates,
+            *self.store(body.space, self.kernel.spread_outputs, width, result),
+        ]
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
         body.define("element", [body.value(self.fold.value)], self.kind)
-        return [*lines, *space.hoisted]
+        return [*lines, *body.before()]
 
     @staticmethod
     def lanes(statement: str, count: int) -> list[str]:
@@ -149,12 +152,6 @@ class _Writer(WalkWriter):
 
 class _Serial(_Writer):
     """One invocation per slice: `shaders/kernels/scan_serial.wgsl`."""
-
-    template = "scan_serial"
-    order = "one by one"
-
-    def groups(self) -> int:
-        return -(-self.walk.rows * self.walk.slices // self.walk.workgroup)
 
     def regions(self) -> dict[str, list[str]]:
         """Scan parts of `CHAIN` points; `CHAIN` parts make a larger part."""
@@ -204,12 +201,6 @@ class _Serial(_Writer):
 
 class _Tiles(_Writer):
     """Several lanes per slice: `shaders/kernels/scan_tiles.wgsl`."""
-
-    template = "scan_tiles"
-    order = "in tiles"
-
-    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
-        return walk.lanes, walk.lanes.bit_length() - 1
 
     def regions(self) -> dict[str, list[str]]:
         fields = ", ".join(f"{c}: {self.kind}" for c in XYZW)

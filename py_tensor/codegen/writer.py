@@ -142,7 +142,7 @@ class Writer:
         """
         code = BodyCode(self, body, space.axes, 1)
         kind = kind or str(body.dtype(value).wgsl)
-        self.code.append(code.function(name, [value], kind))
+        code.function(name, [value], kind)
         arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
@@ -321,7 +321,7 @@ class BodyCode:
     def __init__(
         self, writer: Writer, body: Body, axes: Axes, width: int, noted: list[str] | None = None
     ) -> None:
-        self.body, self.axes, self.width = body, axes, width
+        self.writer, self.body, self.axes, self.width = writer, body, axes, width
         self.bindings, self.params = writer.bindings, writer.params
         self.modes = load_modes(body, axes, width)
         self.noted = noted
@@ -331,13 +331,21 @@ class BodyCode:
         argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
-    def binding(self, load: Load | Gather) -> int:
-        return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
+    def binding(self, slot: int) -> int:
+        return next(n for n, b in enumerate(self.bindings) if b.slot == slot)
+
+    def outputs(
+        self, name: str, outputs: Sequence[Output], texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the body as a function that returns the values of these outputs."""
+        kind, declaration = returns([o.dtype for o in outputs])
+        self.writer.code.append(declaration)
+        self.function(name, [o.value for o in outputs], kind, texts)
 
     def function(
-        self, name: str, results: Sequence[int], returns: str, texts: Sequence[str] | None = None
-    ) -> str:
-        """Return the body as a function that returns these values, with loops for repeated parts.
+        self, name: str, results: Sequence[int], kind: str, texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the body as a function that returns these values, with loops for repeated parts.
 
         `texts`, if given, is the WGSL of the returned values, in terms of the values
         ``v{n}``.
@@ -360,11 +368,11 @@ class BodyCode:
                 lines += (f"  {line}" for line in self._statements(n, blocks))
         values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
         text = (
-            f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
-            + "\n".join([*lines, f"  return {returns}({values});"])
+            f"fn {name}({', '.join(arguments)}) -> {kind} {{\n"
+            + "\n".join([*lines, f"  return {kind}({values});"])
             + "\n}"
         )
-        return _renumbered(text) if loops else text
+        self.writer.code.append(_renumbered(text) if loops else text)
 
     def _statements(self, n: int, blocks: Blocks) -> list[str]:
         """Return statements that compute value n (both arms of a `Select`); none for arguments."""
@@ -478,7 +486,7 @@ class BodyCode:
                     self.noted.append(word)
                     lines.append(f"{name} = max({name}, select(0u, {bits}, {bad}{guard}));")
                 else:
-                    noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
+                    noted = f"atomicMax(&b{self.binding(FAULTS)}[{word}], {bits});"
                     lines.append(f"if ({bad}{guard}) {{ {noted} }}")
         if not address.clips:
             lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
@@ -491,12 +499,9 @@ class BodyCode:
     def reports(self) -> list[str]:
         """Return statements that store the recorded indices."""
         return [
-            f"if (noted{n} != 0u) {{ atomicMax(&b{self._faults()}[{word}], noted{n}); }}"
+            f"if (noted{n} != 0u) {{ atomicMax(&b{self.binding(FAULTS)}[{word}], noted{n}); }}"
             for n, word in enumerate(self.noted or ())
         ]
-
-    def _faults(self) -> int:
-        return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
     def _text(self, i: Instruction, operands: Sequence[str] | None = None) -> str:
         """Return WGSL of an instruction; `operands` names its operands."""
@@ -515,7 +520,7 @@ class BodyCode:
                 zero = self.params.value(0.0, float32)
                 return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
-                number = self.binding(i)
+                number = self.binding(i.slot)
                 return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
                 low, high = self.params.add(i.low), self.params.add(i.high)
@@ -563,7 +568,7 @@ class BodyCode:
         return result
 
     def _load(self, space: Space, load: Load, name: str, result: Arguments) -> list[str]:
-        number = self.binding(load)
+        number = self.binding(load.slot)
         mode, binding, lanes = self.modes[load], self.bindings[number], self.width
         if mode == "v":
             where = address(self.params, space, load.access, binding.lanes)
