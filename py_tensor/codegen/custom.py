@@ -144,46 +144,24 @@ class _Level:
     """What is open around the current token: its closing bracket, and what nests without one."""
 
     closing: str
+    around: int  # the number of levels around it
     prefixes: int = 0  # operators before one operand, as in - - - x
     operators: int = 0  # between the operands of one expression, as in x + y + z
     branches: int = 0  # consecutive "else if"
 
     @property
     def depth(self) -> int:
-        """The levels without a bracket; compilers use less of the stack for some."""
-        return self.prefixes + self.operators // 4 + self.branches // 2
+        """The number of levels; compilers use less of the stack for some without a bracket."""
+        return self.around + self.prefixes + self.operators // 4 + self.branches // 2
 
 
-class _Levels:
-    """The open levels."""
-
-    def __init__(self) -> None:
-        self._outer: list[_Level] = []
-        self._depth_of_outer = 0
-        self.last = _Level("")
-
-    @property
-    def depth(self) -> int:
-        return self._depth_of_outer + self.last.depth
-
-    def open(self, bracket: str) -> None:
-        self._depth_of_outer += 1 + self.last.depth
-        self._outer.append(self.last)
-        self.last = _Level(_CLOSING[bracket])
-
-    def close(self, bracket: str) -> None:
-        """Close the last level, if the bracket closes it."""
-        if bracket == self.last.closing:
-            self.last = self._outer.pop()
-            self._depth_of_outer -= 1 + self.last.depth
-            self.last.prefixes = 0
-            if bracket == "}":
-                self.last.operators = 0
-
-    def close_comparisons(self) -> None:
-        """Close the levels that a "less than" opened like the "<" of a template."""
-        while self.last.closing == ">":
-            self.close(">")
+def _close(levels: list[_Level], bracket: str) -> None:
+    """Close the last level, if the bracket closes it."""
+    if bracket == levels[-1].closing:
+        levels.pop()
+        levels[-1].prefixes = 0
+        if bracket == "}":
+            levels[-1].operators = 0
 
 
 def nesting_of(wgsl: str) -> int:
@@ -192,7 +170,7 @@ def nesting_of(wgsl: str) -> int:
     A "<" after an operand opens a level, as compilers take it for a template's in many cases. What
     cannot be in a template closes the level.
     """
-    levels = _Levels()
+    levels = [_Level("", 0)]
     deepest = 0
     kind = text = ""
     for token in _TOKEN.finditer(_SPACE.sub(" ", _without_comments(wgsl))):
@@ -200,22 +178,24 @@ def nesting_of(wgsl: str) -> int:
         kind, text = token.lastgroup or "", token.group()
         follows_operand = before in ("operand", "close")
         if (kind in ("logic", "end") and text != ",") or text in (")", "]", "{", "}"):
-            levels.close_comparisons()
+            # These levels were opened by a "less than", like the "<" of a template.
+            while levels[-1].closing == ">":
+                _close(levels, ">")
         if (
             (kind == "less" and before != "operand")
             or (kind == "prefix" and follows_operand)
-            or (text == ">" and levels.last.closing != ">")
+            or (text == ">" and levels[-1].closing != ">")
         ):
             kind = "operator"
-        level = levels.last
+        level = levels[-1]
         if kind in ("operator", "logic", "less") or (text == "[" and before == "close"):
             level.operators += 1
         if kind == "prefix":
             level.prefixes += 1
         elif kind in ("open", "less"):
-            levels.open(text)
+            levels.append(_Level(_CLOSING[text], level.depth + 1))
         elif kind == "close":
-            levels.close(text)
+            _close(levels, text)
         elif kind == "end":
             level.prefixes = level.operators = 0
         elif kind == "operand":
@@ -224,7 +204,7 @@ def nesting_of(wgsl: str) -> int:
                 level.branches += 1
         if text in ("if", ";") and previous != "else":
             level.branches = 0
-        deepest = max(deepest, levels.depth)
+        deepest = max(deepest, levels[-1].depth)
     return deepest
 
 

@@ -345,26 +345,23 @@ class _Pass(Writer):
         together, before = self._together(number - 1), self._together(number)
         apart = self.length // self.radices[number]
 
-        lines: list[str] = []
-        for component in "xy":
+        def put(m: int, at: str) -> list[str]:
+            first = f"{at} / {together}u * {before}u + {at} % {together}u"
+            return [
+                f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.#;"
+                for q, value in enumerate(values[m])
+            ]
 
-            def put(m: int, at: str, component: str = component) -> list[str]:
-                first = f"{at} / {together}u * {before}u + {at} % {together}u"
-                return [
-                    f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.{component};"
-                    for q, value in enumerate(values[m])
-                ]
+        def take(m: int, at: str) -> list[str]:
+            return [
+                f"{name}.# = {self._cell(f'{at} + {q * apart}u', number)};"
+                for q, name in enumerate(names[m])
+            ]
 
-            def take(m: int, at: str, component: str = component) -> list[str]:
-                return [
-                    f"{name}.{component} = {self._cell(f'{at} + {q * apart}u', number)};"
-                    for q, name in enumerate(names[m])
-                ]
-
-            lines += ["workgroupBarrier();"] if number > 1 or component == "y" else []
-            lines += self._each(number - 1, put)
-            lines += ["workgroupBarrier();", *self._each(number, take)]
-        return lines
+        exchange = [*self._each(number - 1, put), "workgroupBarrier();", *self._each(number, take)]
+        real, imaginary = ([line.replace("#", part) for line in exchange] for part in "xy")
+        ahead = ["workgroupBarrier();"] if number > 1 else []
+        return [*ahead, *real, "workgroupBarrier();", *imaginary]
 
     def _cell(self, element: str, number: int) -> str:
         """Return the place in workgroup memory of an element of an invocation's column."""

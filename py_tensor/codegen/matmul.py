@@ -11,7 +11,7 @@ multiplies, the next slice is being loaded into registers (`shaders/kernels/matm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import mul
@@ -198,19 +198,12 @@ def tile_for(profile: AdapterProfile, m: int, n: int, batch: int, k: int) -> tup
     for number, tile in enumerate(tiles):
         if tile.memory <= profile.workgroup_memory:
             count = -(-m // tile.bm) * -(-n // tile.bn) * batch
-            for parts in _part_counts(count, choices.processors, -(-k // tile.bk)):
+            most = -(-k // tile.bk)  # each part has at least one slice
+            split = {min(waves * choices.processors // count, most) for waves in WAVES}
+            for parts in {1, *split} - {0}:
                 options.append((_cost(tile, parts, choices.processors, count, k), number, parts))
     _, number, parts = min(options)
     return tiles[number], parts
-
-
-def _part_counts(count: int, processors: int, most: int) -> Iterator[int]:
-    """Yield the numbers of parts to consider; each part has at least one slice."""
-    yield 1
-    for waves in WAVES:
-        parts = min(waves * processors // count, most)
-        if parts > 1:
-            yield parts
 
 
 def _cost(tile: Tile, parts: int, processors: int, count: int, k: int) -> float:

@@ -63,7 +63,7 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
         return [_Writer(kernel, walk, stage.element, context).fold()]
-    first, words = _fold_slices(kernel, walk, stage, context)
+    first, words = _fold_slices(kernel, walk, context)
     return [first, merge(kernel, (walk.slices,), words, context)]
 
 
@@ -102,10 +102,9 @@ def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     return walk.cut(-(-walk.steps // slices))
 
 
-def _fold_slices(
-    kernel: Kernel, walk: Walk, stage: ReduceStage, context: Context
-) -> tuple[Dispatch, list[Load]]:
+def _fold_slices(kernel: Kernel, walk: Walk, context: Context) -> tuple[Dispatch, list[Load]]:
     """Return the fold of every slice, and loads of its accumulators over (kept..., slice)."""
+    stage = stage_of(kernel, ReduceStage)
     size = size_of(kernel.kept)
     nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
     slot = context.temporary(nbytes)
@@ -158,7 +157,7 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     whole = arrange(kernel, [stage.element], context.profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = lanes_of(context.profile, whole.rows, steps, apart=whole.lanes_apart)
-    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
+    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), context)
     (fold,) = stage.folds
     strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
     return first, Load(words[0].slot, fold.dtype, Access(strides, 0))

@@ -32,7 +32,9 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     stage = ReduceStage(scanned.element, (scanned.fold,))
     walk = _arrange(kernel, stage, context.profile)
     if walk.slices == 1:
-        return [_dispatch(kernel, scanned, walk, None, context)]
+        # A placeholder for the results of slices, so that one program serves whole rows, too.
+        carry = context.temporary(4 * scanned.fold.dtype.itemsize)
+        return [_dispatch(kernel, walk, carry, context)]
     length = walk.slice_steps * (walk.width if walk.dims.by_rows else 1)
     folded = Kernel(kernel.kept, kernel.reduced, (stage,), Body(), (), kernel.label)
     first, sums = fold_slices(folded, length, context)
@@ -43,11 +45,8 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
         stages=(Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),),
         spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
     )
-    return [
-        first,
-        *lower_scan(over_slices, context),
-        _dispatch(kernel, scanned, walk, slot, context),
-    ]
+    scans = lower_scan(over_slices, context)
+    return [first, *scans, _dispatch(kernel, walk, slot, context)]
 
 
 def _arrange(kernel: Kernel, stage: ReduceStage, profile: AdapterProfile) -> Walk:
@@ -59,26 +58,22 @@ def _arrange(kernel: Kernel, stage: ReduceStage, profile: AdapterProfile) -> Wal
     return replace(whole, lanes=lanes).cut(-(-whole.steps // (slices * unit)) * unit)
 
 
-def _dispatch(
-    kernel: Kernel, scanned: Scanned, walk: Walk, carry: int | None, context: Context
-) -> Dispatch:
-    """Return one scan pass; `carry` is the buffer of scanned results of slices, if sliced."""
-    if carry is None:  # a placeholder, so that one program serves whole rows and slices
-        carry = context.temporary(4 * scanned.fold.dtype.itemsize)
+def _dispatch(kernel: Kernel, walk: Walk, carry: int, context: Context) -> Dispatch:
+    """Return one scan pass; `carry` is the buffer of scanned results of slices."""
     sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
     if walk.lanes > 1:
         lanes = walk.lanes, walk.lanes.bit_length() - 1
-        writer = _Tiles(kernel, scanned, walk, carry, context, *sizes, *lanes)
+        writer = _Tiles(kernel, walk, carry, context, *sizes, *lanes)
         template, order, groups = "scan_tiles", "in tiles", walk.groups
     else:
-        writer = _Serial(kernel, scanned, walk, carry, context, *sizes)
+        writer = _Serial(kernel, walk, carry, context, *sizes)
         template, order = "scan_serial", "one by one"
         groups = -(-walk.rows * walk.slices // walk.workgroup)
     return writer.dispatch(
         template,
         f"{walk.variant}, {order}",
         groups,
-        work=size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
+        work=size_of(kernel.kept + kernel.reduced) * (writer.body.cost + 2),
         regions=writer.regions(),
     )
 
@@ -93,34 +88,29 @@ class _Writer(WalkWriter):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        scanned: Scanned,
-        walk: Walk,
-        carry: int,
-        context: Context,
-        *sizes: int,
+        self, kernel: Kernel, walk: Walk, carry: int, context: Context, *sizes: int
     ) -> None:
         super().__init__(kernel, walk, context, *sizes)
-        self.fold = scanned.fold
+        scanned = stage_of(kernel, Scanned)
+        self.fold, self.body = scanned.fold, scanned.element
         self.kind = str(self.fold.dtype.wgsl)
         (output,), dims = kernel.spread_outputs, walk.dims
         vector = mode_of(output, dims, walk.width) == "v"
         self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
         self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
-        self.start = self._start(scanned.element)
+        self.start = self._start()
 
     def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template."""
         raise NotImplementedError
 
-    def _start(self, element: Body) -> list[str]:
+    def _start(self) -> list[str]:
         """Return statements that find the row and its start values acc0, acc1, ...
 
         Also write the functions that fold and that compute an element, and `load` and `save`.
         """
         columns, width, dtype = self.walk.columns, self.walk.width, self.fold.dtype
-        body = SplitBody(self, element, {self.fold.value})
+        body = SplitBody(self, self.body, {self.fold.value})
         (identity,) = self.fold.op.identity(dtype)
         lines = [*self.split, f"let none = {self.params.value(identity, dtype)};"]
         lines += self.lanes("var acc# = none;", columns)
