@@ -25,13 +25,7 @@ from py_tensor.codegen.codec import XYZW
 from py_tensor.codegen.map import lower_map
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import lower_reduce, merge
-from py_tensor.codegen.walk import (
-    Space,
-    accesses,
-    decode_coordinates,
-    mask_dims,
-    mode_of,
-)
+from py_tensor.codegen.walk import Space, accesses, decode_coordinates, mask_dims, mode_of
 from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied

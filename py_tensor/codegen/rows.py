@@ -67,10 +67,7 @@ class _Writer(WalkWriter):
         lines = [*writer.start(), *braced("if (row < rows)", writer.fold()), *writer.share()]
         lines += ["workgroupBarrier();", f"{writer.acc(0)} = shared_accs{mark}[invocation - lane];"]
         results = (writer.result(n, 0) for n in range(len(stage.folds)))
-        return [
-            *lines,
-            *(f"let t{n} = {x};" for n, x in enumerate(results, first)),
-        ]
+        return [*lines, *(f"let t{n} = {x};" for n, x in enumerate(results, first))]
 
     def _spread(self) -> list[str]:
         """Return the loop that computes and stores the spread outputs of a row."""

@@ -460,11 +460,7 @@ class BodyCode:
         for j, (value, extent, stride) in enumerate(
             zip(address.indices, address.extents, address.strides, strict=True)
         ):
-            index, size, step = (
-                f"v{value}",
-                self.params.add(extent),
-                self.params.add(stride),
-            )
+            index, size, step = f"v{value}", self.params.add(extent), self.params.add(stride)
             where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
             index = f"index_from_{dtype.wgsl}({index})" if dtype.is_wide else index
             if dtype.wgsl == "u32":
