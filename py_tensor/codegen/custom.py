@@ -126,13 +126,8 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
         writer.bind(slot, dtype, writable=writable)
     writer.constants["WORKGROUP"] = stage.workgroup
     writer.names = [x.name for x in (*stage.inputs, *stage.outputs)]
-    dispatch = writer.dispatch(
-        "custom",
-        "as written",
-        -(-count // stage.workgroup),
-        work=count * COST,
-        regions={"body": "\n".join([*lines, stage.body])},
-    )
+    groups, regions = -(-count // stage.workgroup), {"body": "\n".join([*lines, stage.body])}
+    dispatch = writer.dispatch("custom", "as written", groups, work=count * COST, regions=regions)
     return [*before, dispatch, *after]
 
 

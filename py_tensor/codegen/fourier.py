@@ -220,14 +220,10 @@ class _Pass(Writer):
         self.code.append(_SPREAD)
         workgroup = self.invocations * self.columns
         self.constants |= {"COLUMNS": self.columns, "LENGTH": length, "WORKGROUP": workgroup}
-        return self.dispatch(
-            "fourier",
-            "columns",
-            -(-columns // self.columns),
-            work=self.points * (COST * stages + stage.element.cost),
-            operations=self.points * stage.operations * stages,
-            regions={"stages": self._stages()},
-        )
+        groups, regions = -(-columns // self.columns), {"stages": self._stages()}
+        work = self.points * (COST * stages + stage.element.cost)
+        counts = {"work": work, "operations": self.points * stage.operations * stages}
+        return self.dispatch("fourier", "columns", groups, **counts, regions=regions)
 
     def _load_operand(self) -> None:
         """Add `load` for the first pass: it reads the operand; an inverse swaps its parts."""

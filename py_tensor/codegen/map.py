@@ -172,13 +172,8 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     else:
         work = _blocks(writer, code, sweep)
     regions = {"ahead": ahead, "work": [*work, *code.reports()]}
-    return writer.dispatch(
-        "map",
-        variant,
-        -(-items // (workgroup * turns)),
-        work=size_of(kernel.kept) * row.cost,
-        regions=regions,
-    )
+    groups, cost = -(-items // (workgroup * turns)), size_of(kernel.kept) * row.cost
+    return writer.dispatch("map", variant, groups, work=cost, regions=regions)
 
 
 def _vectors(

@@ -393,12 +393,9 @@ class _Writer(Writer):
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
         self.constants |= tile.constants()
-        self.operands = [
-            self._operand(name, side, size, by_own if vectors else None)
-            for name, side, size, by_own in zip(
-                "ab", sides, (tile.bm, tile.bn), along_own, strict=True
-            )
-        ]
+        along_own = along_own if vectors else [None, None]
+        named = zip("ab", sides, (tile.bm, tile.bn), along_own, strict=True)
+        self.operands = [self._operand(*operand) for operand in named]
 
     def _strides(self, load: Load, group: Group) -> tuple[int, int]:
         """Return the strides of an operand along its own index and along the summed one."""
@@ -438,13 +435,9 @@ class _Writer(Writer):
         tile, operands = self.tile, self.operands
         self.code += [x.declaration() for x in operands]
         fetch = [line for x in operands for line in x.fetch()]
-        regions: dict[str, str | list[str]] = {
-            "bases": self._bases(),
-            **self._multiply(),
-            "first": fetch,
-            "keep": [line for x in operands for line in x.keep()],
-            "next": fetch,
-        }
+        keep = [line for x in operands for line in x.keep()]
+        regions = {"bases": self._bases(), "first": fetch, "keep": keep, "next": fetch}
+        regions |= self._multiply()
         if self.width == 1 or tile.wk > 1:
             kind = operands[0].load.dtype.wgsl
             self.code.append(f"var<workgroup> stage: array<{kind}, {tile.staged}>;")
@@ -454,14 +447,11 @@ class _Writer(Writer):
             ("" if x.vectors else "elements of ") + (own if x.by_own else "k")
             for x, own in zip(operands, "mn", strict=True)
         ]
-        return self.dispatch(
-            "matmul_tiled",
-            f"tile {tile}, A by {along[0]}, B by {along[1]}",
-            -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
-            work=2 * self.m * self.n * max(self.length, 1) * self.count,
-            operations=self.kernel.operations() // self.parts,
-            regions=regions,
-        )
+        variant = f"tile {tile}, A by {along[0]}, B by {along[1]}"
+        groups = -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count
+        work = 2 * self.m * self.n * max(self.length, 1) * self.count
+        counts = {"work": work, "operations": self.kernel.operations() // self.parts}
+        return self.dispatch("matmul_tiled", variant, groups, **counts, regions=regions)
 
     def _bases(self) -> list[str]:
         """Return the start of each operand's matrix for this batch, in the units of its loads."""

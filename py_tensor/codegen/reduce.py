@@ -514,15 +514,10 @@ class _Writer(WalkWriter):
         if self.partial is not None:  # the row body and the outputs are those of the next pass
             folding = replace(folding, row=Body(), outputs=())
             stored = kernel.accumulated_words * walk.slices * rows * uint32.itemsize
-        return self.dispatch(
-            "reduce",
-            "slices" if self.merges else walk.variant,
-            walk.groups,
-            work=rows * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
-            operations=folding.operations(),
-            traffic=folding.traffic() + stored,
-            regions=self._regions(),
-        )
+        work = rows * (size_of(kernel.reduced) * element.cost + kernel.row.cost)
+        counts = {"operations": folding.operations(), "traffic": folding.traffic() + stored}
+        variant, regions = "slices" if self.merges else walk.variant, self._regions()
+        return self.dispatch("reduce", variant, walk.groups, work=work, **counts, regions=regions)
 
     def _regions(self) -> dict[str, list[str]]:
         """Return the regions of the template; complete bindings, parameters and code."""

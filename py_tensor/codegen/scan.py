@@ -39,12 +39,9 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     folded = Kernel(kernel.kept, kernel.reduced, (stage,), Body(), (), kernel.label)
     first, sums = fold_slices(folded, length, context)
     slot = context.temporary(size_of(kernel.kept) * walk.slices * sums.dtype.itemsize)
-    over_slices = replace(
-        kernel,
-        reduced=(walk.slices,),
-        stages=(Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),),
-        spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
-    )
+    stages = (Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),)
+    outputs = (Output(slot, 0, sums.dtype, sums.access, whole=False),)
+    over_slices = replace(kernel, reduced=(walk.slices,), stages=stages, spread_outputs=outputs)
     scans = lower_scan(over_slices, context)
     return [first, *scans, _dispatch(kernel, walk, slot, context)]
 
@@ -69,13 +66,9 @@ def _dispatch(kernel: Kernel, walk: Walk, carry: int, context: Context) -> Dispa
         writer = _Serial(kernel, walk, carry, context, *sizes)
         template, order = "scan_serial", "one by one"
         groups = -(-walk.rows * walk.slices // walk.workgroup)
-    return writer.dispatch(
-        template,
-        f"{walk.variant}, {order}",
-        groups,
-        work=size_of(kernel.kept + kernel.reduced) * (writer.body.cost + 2),
-        regions=writer.regions(),
-    )
+    work = size_of(kernel.kept + kernel.reduced) * (writer.body.cost + 2)
+    variant, regions = f"{walk.variant}, {order}", writer.regions()
+    return writer.dispatch(template, variant, groups, work=work, regions=regions)
 
 
 class _Writer(WalkWriter):

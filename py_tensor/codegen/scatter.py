@@ -129,14 +129,10 @@ class _Writer(Writer):
 
     def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:
         """Return a dispatch of the program with `items` invocations for `length` values each."""
-        element = self.stage.element
-        return self.dispatch(
-            template,
-            variant,
-            -(-items // self.context.profile.workgroup),
-            work=items * length * (element.cost + 8),
-            operations=size_of(self.kernel.kept) * element.operations,
-        )
+        element, groups = self.stage.element, -(-items // self.context.profile.workgroup)
+        work = items * length * (element.cost + 8)
+        operations = size_of(self.kernel.kept) * element.operations
+        return self.dispatch(template, variant, groups, work=work, operations=operations)
 
 
 @dataclass(frozen=True, slots=True)

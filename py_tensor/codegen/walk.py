@@ -275,8 +275,8 @@ class Walk:
     rows: int
     lanes: int
     lanes_apart: bool
-    slices: int
-    slice_steps: int
+    slices: int = 1
+    slice_steps: int = 1
 
     @property
     def columns(self) -> int:
@@ -362,9 +362,7 @@ def arrange(
         rows=rows,
         lanes=lanes_of(profile, rows, steps, apart=not by_rows),
         lanes_apart=not by_rows,
-        slices=1,
-        slice_steps=max(1, steps),
-    )
+    ).cut(steps)
 
 
 def dimensions(

@@ -217,16 +217,12 @@ class Writer:
         for name, region in (regions or {}).items():
             text = region if isinstance(region, str) else indented(template, name, region)
             texts[name] = text
-        return Dispatch(
-            self.context.programs.get(template, kernel.label, self.bindings, texts, variant),
-            tuple(b.slot for b in self.bindings),
-            tuple(self.params.values),
-            tuple(self.params.consts),
-            groups,
-            work,
-            kernel.operations() if operations is None else operations,
-            kernel.traffic() if traffic is None else traffic,
-        )
+        programs, slots = self.context.programs, tuple(b.slot for b in self.bindings)
+        program = programs.get(template, kernel.label, self.bindings, texts, variant)
+        values, consts = tuple(self.params.values), tuple(self.params.consts)
+        operations = kernel.operations() if operations is None else operations
+        traffic = kernel.traffic() if traffic is None else traffic
+        return Dispatch(program, slots, values, consts, groups, work, operations, traffic)
 
 
 def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
