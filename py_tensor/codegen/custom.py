@@ -71,9 +71,8 @@ class CustomPass(Stage):
             return tuple(x if x.slot is None else replace(x, slot=number(x.slot)) for x in buffers)
 
         numbers = tuple((name, replace(x, slot=number(x.slot))) for name, x in self.numbers)
-        return replace(
-            self, inputs=moved(self.inputs), outputs=moved(self.outputs), numbers=numbers
-        )
+        inputs, outputs = moved(self.inputs), moved(self.outputs)
+        return replace(self, inputs=inputs, outputs=outputs, numbers=numbers)
 
     def ops(self) -> list[str]:
         return [self.name]

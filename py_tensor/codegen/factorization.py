@@ -600,9 +600,8 @@ class _Rotations:
         writer.constants |= {"SIDE": side, "UNITS": self.units, "IS_HERMITIAN": self.is_hermitian}
         self._declare(writer)
         work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
-        return writer.dispatch(
-            "jacobi", f"{side} columns", -(-units // self.units), work=work, operations=work
-        )
+        variant, groups = f"{side} columns", -(-units // self.units)
+        return writer.dispatch("jacobi", variant, groups, work=work, operations=work)
 
     def _declare(self, writer: Writer) -> None:
         """Add the bindings, and the functions that the template calls."""

@@ -13,21 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from py_tensor.base.dtypes import DType
-from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.walk import (
-    Padded,
     Space,
-    accesses,
+    Sweep,
     address,
     advance_coordinates,
     decode_coordinates,
     load_modes,
-    mask_dims,
     mode_of,
-    padded_class,
 )
 from py_tensor.codegen.writer import BodyCode, Context, Writer, braced
 from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
@@ -56,42 +52,6 @@ def copying(
 def mapped(kept: Shape, body: Body, label: str, *outputs: Output) -> Kernel:
     """Return the elementwise kernel of a body."""
     return Kernel(kept, (), (), body, outputs, label)
-
-
-class Sweep(Padded):
-    """The dimensions that an elementwise kernel iterates over; few ranks, for few programs.
-
-    If every access is one contiguous run, there is one dimension. Otherwise there are as many as
-    the expression has, even if its sizes let some of them be merged: the leading ones then have
-    extent 1, and `decode_coordinates` skips them.
-    """
-
-    __slots__ = ()
-
-    @staticmethod
-    def over(kept: Shape, body: Body, outputs: Sequence[Output] = ()) -> Sweep:
-        """Return a sweep over the dimensions of a body and its outputs, merged where possible."""
-        maps = [*accesses(body), *(o.access.strides for o in outputs)]
-        merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
-        count = len(merged.extents)
-        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
-        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
-
-    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
-        """Return an access's strides over these dimensions; a single element has stride 1."""
-        return super().strides(of) if self.merged.extents else (1,)
-
-    def steps(self, width: int) -> tuple[int, ...]:
-        """Return extents in steps of `width` along the last dimension."""
-        return (*self.extents[:-1], -(-self.extents[-1] // width))
-
-    def permuted(self, second_last: int, last: int) -> Sweep:
-        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
-        merged, count = self.merged, len(self.merged.extents)
-        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
-        order = [*(d for d in range(count) if d not in moved), *moved]
-        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
-        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
 
 
 def writing_over(
@@ -241,7 +201,7 @@ def _columns(
     outer: list[str], load: Load, code: BodyCode, sweep: Sweep, name: str
 ) -> tuple[list[str], list[str]]:
     """Return statements that load a block's columns, and the four elements of row `i`."""
-    number = code.binding(load.slot)
+    number = code.writer.binding(load.slot)
     by_columns = sweep.permuted(-1, -2)  # the dimension along which it is contiguous comes last
     statements: list[str] = []
     for column in range(4):

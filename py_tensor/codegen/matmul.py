@@ -70,10 +70,8 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     first, second, words = _in_parts(kernel, parts, context)
     split = _roles_of(first)
     assert split is not None
-    return [
-        _Writer(first, split, tile, context, length).product(),
-        merge(second, (parts,), [words], context),
-    ]
+    in_parts = _Writer(first, split, tile, context, length).product()
+    return [in_parts, merge(second, (parts,), [words], context)]
 
 
 def _roles_of(kernel: Kernel) -> Roles | None:
@@ -422,14 +420,12 @@ class _Writer(Writer):
         vectors, scale = by_own is not None, 1 if by_own is None else 4
         if by_own is None:
             by_own = abs(own) <= abs(along) or not along
-        number = next(
-            n for n, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
-        )
         steps = [
             "1u" if vectors and contiguous else self.params.add(step // scale)
             for step, contiguous in ((own, by_own), (along, not by_own))
         ]
-        return _Operand(name, load, size, self.tile, vectors, by_own, f"b{number}", *steps)
+        buffer = f"b{self.binding(load.slot)}"
+        return _Operand(name, load, size, self.tile, vectors, by_own, buffer, *steps)
 
     def product(self) -> Dispatch:
         tile, operands = self.tile, self.operands

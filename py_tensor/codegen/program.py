@@ -146,10 +146,8 @@ class Dispatch:
         if pieces <= 1:
             return [self]
         size = -(-self.count // pieces)
-        return [
-            self._piece(start, min(size, self.count - start))
-            for start in range(0, self.count, size)
-        ]
+        starts = range(0, self.count, size)
+        return [self._piece(start, min(size, self.count - start)) for start in starts]
 
     def _piece(self, start: int, count: int) -> Dispatch:
         whole = self.work, self.operations, self.traffic

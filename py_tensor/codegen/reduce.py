@@ -327,30 +327,19 @@ class StageWriter(SplitBody):
 
     Parameters
     ----------
-    folds : tuple of Accumulator
-        The folds of the stage.
-    element : Body
-        The body that it folds.
     merges : bool
         The stage folds results of slices: the instructions of `element` load the words of
         accumulators.
     """
 
     def __init__(
-        self,
-        writer: WalkWriter,
-        folds: tuple[Accumulator, ...],
-        element: Body,
-        *,
-        merges: bool = False,
-        mark: str = "",
+        self, writer: WalkWriter, stage: ReduceStage, mark: str = "", *, merges: bool = False
     ) -> None:
-        self.folds = folds
-        self.merges = merges
+        self.stage, self.folds, self.merges = stage, stage.folds, merges
         self.chain = MERGED_CHAIN if merges else CHAIN
-        roots = {v for f in folds for v in (f.value, f.index) if v is not None}
-        roots = set(range(len(element.instructions))) if merges else roots
-        super().__init__(writer, element, roots, mark)
+        roots = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
+        roots = set(range(len(stage.element.instructions))) if merges else roots
+        super().__init__(writer, stage.element, roots, mark)
 
     def acc(self, lane: int) -> str:
         return f"acc{self.mark}{lane}"
@@ -491,7 +480,7 @@ class _Writer(WalkWriter):
         )
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
         super().__init__(replace(kernel, outputs=outputs), walk, context, *sizes, *walk.placing)
-        self.element, self.partial, self.merges = element, partial, merges
+        self.partial, self.merges = partial, merges
         self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         kept = walk.dims.kept
         bodies = (element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
@@ -501,20 +490,20 @@ class _Writer(WalkWriter):
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        self.stage = StageWriter(self, tuple(kernel.accumulators()), element, merges=merges)
+        stage = ReduceStage(element, tuple(kernel.accumulators()))
+        self.stage = StageWriter(self, stage, merges=merges)
 
     def accumulated(self, number: int, lane: int) -> str:
         return self.stage.result(number, lane)
 
     def fold(self) -> Dispatch:
         """Return the dispatch."""
-        kernel, element, walk = self.kernel, self.element, self.walk
-        rows, stage = size_of(kernel.kept), ReduceStage(element, self.stage.folds)
-        folding, stored = replace(kernel, stages=(stage,)), 0
+        kernel, walk, stage = self.kernel, self.walk, self.stage.stage
+        rows, folding, stored = size_of(kernel.kept), replace(kernel, stages=(stage,)), 0
         if self.partial is not None:  # the row body and the outputs are those of the next pass
             folding = replace(folding, row=Body(), outputs=())
             stored = kernel.accumulated_words * walk.slices * rows * uint32.itemsize
-        work = rows * (size_of(kernel.reduced) * element.cost + kernel.row.cost)
+        work = rows * (size_of(kernel.reduced) * stage.element.cost + kernel.row.cost)
         counts = {"operations": folding.operations(), "traffic": folding.traffic() + stored}
         variant, regions = "slices" if self.merges else walk.variant, self._regions()
         return self.dispatch("reduce", variant, walk.groups, work=work, **counts, regions=regions)
@@ -567,14 +556,12 @@ class _Writer(WalkWriter):
                     (texts[n],) = as_words(self.word_dtypes[output.slot], texts[n])
             return self.finish(texts)
 
-        accumulator_words = [
-            (part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)
-        ]
+        words = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
 
         def part(number: int, lane: int) -> str:
             if not outputs[number].dtype.is_word:
                 return f"acc{lane}.p{number}"
-            accumulator, word = accumulator_words[number]
+            accumulator, word = words[number]
             return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
 
         space = Space(self.row, walk.dims.kept, walk.columns)

@@ -16,9 +16,8 @@ def fits(profile: AdapterProfile) -> Fits:
     """Return the test for kernels that may pass over their rows several times on this adapter."""
 
     def fit(kernel: Kernel) -> bool:
-        return profile.revisits(size_of(kernel.kept), size_of(kernel.reduced)) and is_by_rows(
-            kernel, kernel.bodies()
-        )
+        rows, elements = size_of(kernel.kept), size_of(kernel.reduced)
+        return profile.revisits(rows, elements) and is_by_rows(kernel, kernel.bodies())
 
     return fit
 
@@ -62,7 +61,7 @@ class _Writer(WalkWriter):
 
     def _stage(self, stage: ReduceStage, mark: str, first: int) -> list[str]:
         """Fold the row, and make the results available to every lane as t0, t1, ..."""
-        writer = StageWriter(self, stage.folds, stage.element, mark=mark)
+        writer = StageWriter(self, stage, mark)
         writer.declare()
         lines = [*writer.start(), *braced("if (row < rows)", writer.fold()), *writer.share()]
         lines += ["workgroupBarrier();", f"{writer.acc(0)} = shared_accs{mark}[invocation - lane];"]

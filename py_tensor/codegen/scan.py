@@ -117,10 +117,8 @@ class _Writer(WalkWriter):
         def result(number: int, lane: int) -> str:
             return wrapped(dtype, f"result{lane}")
 
-        self.save = [
-            *body.coordinates,
-            *self.store(body.space, self.kernel.spread_outputs, width, result),
-        ]
+        outputs = self.kernel.spread_outputs
+        self.save = [*body.coordinates, *self.store(body.space, outputs, width, result)]
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 from py_tensor.base.dtypes import in_words, int32, uint32
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.map import Sweep, copying, lower_map, mapped
+from py_tensor.codegen.map import copying, lower_map, mapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.sort import lower_sort, row_kernel
-from py_tensor.codegen.walk import Space, decode_coordinates
+from py_tensor.codegen.walk import Space, Sweep, decode_coordinates
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import NOWHERE, Access, Body, Convert, Load, copied
 from py_tensor.schedule.kernel import Kernel, Output, Scattered, Sorted

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from py_tensor.base.layout import Merged, merge_dims
-from py_tensor.base.shapes import size_of
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.program import Params
 from py_tensor.schedule.body import Access, Addressed, Body, Load, Mask
@@ -204,6 +204,42 @@ class Padded:
     def position(self, dim: int) -> int:
         """Return the position of a dimension of the kernel that was not merged with others."""
         return self.merged.position(dim) + len(self.extents) - len(self.merged.extents)
+
+
+class Sweep(Padded):
+    """The dimensions that an elementwise kernel iterates over; few ranks, for few programs.
+
+    If every access is one contiguous run, there is one dimension. Otherwise there are as many as
+    the expression has, even if its sizes let some of them be merged: the leading ones then have
+    extent 1, and `decode_coordinates` skips them.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def over(kept: Shape, body: Body, outputs: Sequence[Output] = ()) -> Sweep:
+        """Return a sweep over the dimensions of a body and its outputs, merged where possible."""
+        maps = [*accesses(body), *(o.access.strides for o in outputs)]
+        merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
+        count = len(merged.extents)
+        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
+        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        """Return an access's strides over these dimensions; a single element has stride 1."""
+        return super().strides(of) if self.merged.extents else (1,)
+
+    def steps(self, width: int) -> tuple[int, ...]:
+        """Return extents in steps of `width` along the last dimension."""
+        return (*self.extents[:-1], -(-self.extents[-1] // width))
+
+    def permuted(self, second_last: int, last: int) -> Sweep:
+        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
+        merged, count = self.merged, len(self.merged.extents)
+        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
+        order = [*(d for d in range(count) if d not in moved), *moved]
+        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
+        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
 
 
 @dataclass(frozen=True, slots=True)

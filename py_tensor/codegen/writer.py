@@ -124,6 +124,10 @@ class Writer:
         written = {o.slot: result(o.slot, o.dtype, lanes if vector else 0) for o, vector in outputs}
         self.bindings += [*read.values(), *faults, *written.values()]
 
+    def binding(self, slot: int) -> int:
+        """Return the number of the first binding of a buffer."""
+        return next(n for n, b in enumerate(self.bindings) if b.slot == slot)
+
     def put(self, slot: int, dtype: DType, at: str, value: str) -> str:
         """Add a binding for a result; return a statement that stores an element there."""
         self.bindings.append(result(slot, dtype))
@@ -327,9 +331,6 @@ class BodyCode:
         argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
-    def binding(self, slot: int) -> int:
-        return next(n for n, b in enumerate(self.bindings) if b.slot == slot)
-
     def outputs(
         self, name: str, outputs: Sequence[Output], texts: Sequence[str] | None = None
     ) -> None:
@@ -478,7 +479,7 @@ class BodyCode:
                     self.noted.append(word)
                     lines.append(f"{name} = max({name}, select(0u, {bits}, {bad}{guard}));")
                 else:
-                    noted = f"atomicMax(&b{self.binding(FAULTS)}[{word}], {bits});"
+                    noted = f"atomicMax(&{self._fault(word)}, {bits});"
                     lines.append(f"if ({bad}{guard}) {{ {noted} }}")
         if not address.clips:
             lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
@@ -491,9 +492,12 @@ class BodyCode:
     def reports(self) -> list[str]:
         """Return statements that store the recorded indices."""
         return [
-            f"if (noted{n} != 0u) {{ atomicMax(&b{self.binding(FAULTS)}[{word}], noted{n}); }}"
+            f"if (noted{n} != 0u) {{ atomicMax(&{self._fault(word)}, noted{n}); }}"
             for n, word in enumerate(self.noted or ())
         ]
+
+    def _fault(self, word: str) -> str:
+        return f"b{self.writer.binding(FAULTS)}[{word}]"
 
     def _text(self, i: Instruction, operands: Sequence[str] | None = None) -> str:
         """Return WGSL of an instruction; `operands` names its operands."""
@@ -512,7 +516,7 @@ class BodyCode:
                 zero = self.params.value(0.0, float32)
                 return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
-                number = self.binding(i.slot)
+                number = self.writer.binding(i.slot)
                 return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
                 low, high = self.params.add(i.low), self.params.add(i.high)
@@ -560,7 +564,7 @@ class BodyCode:
         return result
 
     def _load(self, space: Space, load: Load, name: str, result: Arguments) -> list[str]:
-        number = self.binding(load.slot)
+        number = self.writer.binding(load.slot)
         mode, binding, lanes = self.modes[load], self.bindings[number], self.width
         if mode == "v":
             where = address(self.params, space, load.access, binding.lanes)
