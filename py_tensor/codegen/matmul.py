@@ -420,11 +420,11 @@ class _Writer(Writer):
         vectors, scale = by_own is not None, 1 if by_own is None else 4
         if by_own is None:
             by_own = abs(own) <= abs(along) or not along
-        steps = [
-            "1u" if vectors and contiguous else self.params.add(step // scale)
-            for step, contiguous in ((own, by_own), (along, not by_own))
-        ]
+        # Where vectors lie, the stride is 1.
+        own_step = "1u" if vectors and by_own else self.params.add(own // scale)
+        along_step = "1u" if vectors and not by_own else self.params.add(along // scale)
         buffer = f"b{self.binding(load.slot)}"
+        steps = own_step, along_step
         return _Operand(name, load, size, self.tile, vectors, by_own, buffer, *steps)
 
     def product(self) -> Dispatch:

@@ -238,8 +238,9 @@ class Sweep(Padded):
         merged, count = self.merged, len(self.merged.extents)
         moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
         order = [*(d for d in range(count) if d not in moved), *moved]
-        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
-        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
+        extents = tuple(merged.extents[d] for d in order)
+        groups = tuple(merged.groups[d] for d in order)
+        return Sweep.to(Merged(extents, groups), len(self.extents))
 
 
 @dataclass(frozen=True, slots=True)
