@@ -370,8 +370,7 @@ class _Writer(Writer):
         super().__init__(kernel, context)
         stage = stage_of(kernel, Contraction)
         # Products in parts have a batch dimension. Every product gets one, to share programs.
-        roles = replace(roles, batch=roles.batch or ((),))
-        self.roles = roles
+        self.roles = roles = replace(roles, batch=roles.batch or ((),))
         self.tile = tile
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)

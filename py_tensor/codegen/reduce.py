@@ -378,8 +378,7 @@ class StageWriter(SplitBody):
     def _made(self, text: str, fold: Accumulator, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
-            words = range(word, word + dtype.words)
-            return from_words(dtype, *map(self.value, words))
+            return from_words(dtype, *map(self.value, range(word, word + dtype.words)))
         index = "" if fold.index is None else self.value(fold.index)
         return text.format(x=self.value(fold.value), i=index, t=fold.dtype.wgsl)
 

@@ -374,8 +374,7 @@ def arrange(
         kept_order = list(range(rank))
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
     count = len(reduced.extents)
-    count = padded_class(count, len(kernel.reduced), is_run=count <= 1)
-    inner = Padded.to(reduced, count)
+    inner = Padded.to(reduced, padded_class(count, len(kernel.reduced), is_run=count <= 1))
     dims = Dimensions(rank, Padded.to(kept, rank_class(rank)), inner, by_rows)
     longest = max(body.cost for body in bodies)
     vectors = vectors and longest <= COSTLY and not kernel.has_wide

@@ -219,8 +219,7 @@ class Writer:
         declared.append(self.params.declaration(len(self.bindings)))
         texts = {"interface": "\n".join([*declared, *self.code])}
         for name, region in (regions or {}).items():
-            text = region if isinstance(region, str) else indented(template, name, region)
-            texts[name] = text
+            texts[name] = region if isinstance(region, str) else indented(template, name, region)
         programs, slots = self.context.programs, tuple(b.slot for b in self.bindings)
         program = programs.get(template, kernel.label, self.bindings, texts, variant)
         values, consts = tuple(self.params.values), tuple(self.params.consts)
@@ -364,11 +363,8 @@ class BodyCode:
             if n not in written:
                 lines += (f"  {line}" for line in self._statements(n, blocks))
         values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
-        text = (
-            f"fn {name}({', '.join(arguments)}) -> {kind} {{\n"
-            + "\n".join([*lines, f"  return {kind}({values});"])
-            + "\n}"
-        )
+        head = f"fn {name}({', '.join(arguments)}) -> {kind} {{"
+        text = "\n".join([head, *lines, f"  return {kind}({values});", "}"])
         self.writer.code.append(_renumbered(text) if loops else text)
 
     def _statements(self, n: int, blocks: Blocks) -> list[str]:
@@ -445,10 +441,8 @@ class BodyCode:
             newer = Before(x.position, x.back - 1) if x.back > 1 else Current(x.position)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
-        return [
-            *lines,
-            *(f"let v{loop.iterations[-x.back][x.position]} = {name(x)};" for x in loop.used),
-        ]
+        values = [(loop.iterations[-x.back][x.position], name(x)) for x in loop.used]
+        return lines + [f"let v{n} = {variable};" for n, variable in values]
 
     def _place(self, address: Address, n: int) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
