@@ -211,9 +211,8 @@ class AdapterProfile:
         Each workgroup processes its own rows: they must fit its cache, and there must be enough
         rows to fill the device.
         """
-        return elements <= 2**15 and (
-            rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
-        )
+        enough = rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
+        return elements <= 2**15 and enough
 
     max_terms = _ByKind(software=16, gpu=4)
     """The maximum number of terms of a matrix product computed by an elementwise kernel.

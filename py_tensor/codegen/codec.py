@@ -114,14 +114,10 @@ class Binding:
 
 def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
     """Return the bits of each word's elements, shifted to their position in it."""
-    each = dtype.per_word
-    return [
-        [
-            f"({bits} << {8 * dtype.itemsize * n}u)" if n else bits
-            for n, bits in enumerate(stored[first : first + each])
-        ]
-        for first in range(0, len(stored), each)
-    ]
+    each, size = dtype.per_word, 8 * dtype.itemsize
+    shifts = [size * (n % each) for n in range(len(stored))]
+    shifted = [f"({x} << {by}u)" if by else x for x, by in zip(stored, shifts, strict=True)]
+    return [shifted[first : first + each] for first in range(0, len(stored), each)]
 
 
 def as_words(dtype: DType, value: str) -> list[str]:

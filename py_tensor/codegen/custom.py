@@ -1,7 +1,11 @@
-"""User-defined kernels: a WGSL body with named buffers, shapes and numbers, run in one dispatch."""
+"""User-defined kernels: a WGSL body with named buffers, shapes and numbers, run in one dispatch.
+
+The depth of its nesting is bounded: compilers recurse, and overflow the native stack.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -16,6 +20,17 @@ from py_tensor.schedule.body import Const
 from py_tensor.schedule.kernel import Kernel, Stage
 
 COST = 64  # assumed instructions of an invocation
+MAX_NESTING = 48  # naga overflows 256 KiB, a small stack of a thread, at 64 to 128 parentheses
+
+_COMMENT = re.compile(r"//[^\n\v\f\r\x85\u2028\u2029]*|/\*")  # these characters end a line of WGSL
+_BLOCK_EDGE = re.compile(r"/\*|\*/")
+_SPACE = re.compile(r"[\s\u200e\u200f]+")  # the two direction marks are also spaces of WGSL
+_TOKEN = re.compile(
+    r"(?P<operand>[0-9]\w*(?:\.[0-9]\w*)?|[\w\x80-\U0010ffff]+)"
+    r"|(?P<logic>&&|\|\|)|(?P<less><(?![<=]))|(?P<prefix>[-!~&*])"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}>])|(?P<end>[;,])|(?P<operator>[+/%|^=<.])"
+)
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +71,8 @@ class CustomPass(Stage):
             return tuple(x if x.slot is None else replace(x, slot=number(x.slot)) for x in buffers)
 
         numbers = tuple((name, replace(x, slot=number(x.slot))) for name, x in self.numbers)
-        return replace(
-            self, inputs=moved(self.inputs), outputs=moved(self.outputs), numbers=numbers
-        )
+        inputs, outputs = moved(self.inputs), moved(self.outputs)
+        return replace(self, inputs=inputs, outputs=outputs, numbers=numbers)
 
     def ops(self) -> list[str]:
         return [self.name]
@@ -111,14 +125,98 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
         writer.bind(slot, dtype, writable=writable)
     writer.constants["WORKGROUP"] = stage.workgroup
     writer.names = [x.name for x in (*stage.inputs, *stage.outputs)]
-    dispatch = writer.dispatch(
-        "custom",
-        "as written",
-        -(-count // stage.workgroup),
-        work=count * COST,
-        regions={"body": "\n".join([*lines, stage.body])},
-    )
+    groups, regions = -(-count // stage.workgroup), {"body": "\n".join([*lines, stage.body])}
+    dispatch = writer.dispatch("custom", "as written", groups, work=count * COST, regions=regions)
     return [*before, dispatch, *after]
+
+
+# -- The depth of a user's WGSL -------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is open around the current token: its closing bracket, and what nests without one."""
+
+    closing: str
+    around: int  # the number of levels around it
+    prefixes: int = 0  # operators before one operand, as in - - - x
+    operators: int = 0  # between the operands of one expression, as in x + y + z
+    branches: int = 0  # consecutive "else if"
+
+    @property
+    def depth(self) -> int:
+        """The number of levels; compilers use less of the stack for some without a bracket."""
+        return self.around + self.prefixes + self.operators // 4 + self.branches // 2
+
+
+def _close(levels: list[_Level], bracket: str) -> None:
+    """Close the last level, if the bracket closes it."""
+    if bracket == levels[-1].closing:
+        levels.pop()
+        levels[-1].prefixes = 0
+        if bracket == "}":
+            levels[-1].operators = 0
+
+
+def nesting_of(wgsl: str) -> int:
+    """Return the number of nested brackets, operators, templates and "else if".
+
+    A "<" after an operand opens a level, as compilers take it for a template's in many cases. What
+    cannot be in a template closes the level.
+    """
+    levels = [_Level("", 0)]
+    deepest = 0
+    kind = text = ""
+    for token in _TOKEN.finditer(_SPACE.sub(" ", _without_comments(wgsl))):
+        before, previous = kind, text
+        kind, text = token.lastgroup or "", token.group()
+        follows_operand = before in ("operand", "close")
+        if (kind in ("logic", "end") and text != ",") or text in (")", "]", "{", "}"):
+            # These levels were opened by a "less than", like the "<" of a template.
+            while levels[-1].closing == ">":
+                _close(levels, ">")
+        if (
+            (kind == "less" and before != "operand")
+            or (kind == "prefix" and follows_operand)
+            or (text == ">" and levels[-1].closing != ">")
+        ):
+            kind = "operator"
+        level = levels[-1]
+        if kind in ("operator", "logic", "less") or (text == "[" and before == "close"):
+            level.operators += 1
+        if kind == "prefix":
+            level.prefixes += 1
+        elif kind in ("open", "less"):
+            levels.append(_Level(_CLOSING[text], level.depth + 1))
+        elif kind == "close":
+            _close(levels, text)
+        elif kind == "end":
+            level.prefixes = level.operators = 0
+        elif kind == "operand":
+            level.prefixes = 0
+            if text == "if" and previous == "else":
+                level.branches += 1
+        if text in ("if", ";") and previous != "else":
+            level.branches = 0
+        deepest = max(deepest, levels[-1].depth)
+    return deepest
+
+
+def _without_comments(wgsl: str) -> str:
+    """Return the text with a space for each comment; comments in ``/* */`` nest."""
+    kept: list[str] = []
+    end = 0
+    while comment := _COMMENT.search(wgsl, end):
+        kept.append(wgsl[end : comment.start()])
+        end = comment.end()
+        depth = int(comment.group() == "/*")
+        while depth:
+            edge = _BLOCK_EDGE.search(wgsl, end)
+            if edge is None:
+                return " ".join(kept)
+            depth += 1 if edge.group() == "/*" else -1
+            end = edge.end()
+    return " ".join([*kept, wgsl[end:]])
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(CustomPass), lower_custom))

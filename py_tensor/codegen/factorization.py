@@ -52,55 +52,38 @@ EPS = 2.0**-23
 ROUND = 6  # position in params of the number of the round, which that of the sweep follows
 READ, WRITTEN = False, True  # how a dispatch uses a buffer
 
-# Functions of numbers: parameters and type, the result for real numbers and that for complex ones.
-_NUMBERS = {
-    "minus_product": (
-        "(x: Number, a: Number, b: Number) -> Number",
-        "fma(-a, b, x)",
-        "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), fma(-a.y, b.x, fma(-a.x, b.y, x.y)))",
-    ),
-    "plus_product": (
-        "(x: Number, a: Number, b: Number) -> Number",
-        "fma(a, b, x)",
-        "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y)))",
-    ),
-    "product": ("(a: Number, b: Number) -> Number", "a * b", "mul_complex64(a, b)"),
+# The results of functions for complex numbers; templates have the functions for real ones.
+_COMPLEX = {
+    "minus_product": "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), "
+    "fma(-a.y, b.x, fma(-a.x, b.y, x.y)))",
+    "plus_product": "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y)))",
+    "product": "mul_complex64(a, b)",
     # Infinities do not matter to rotations, so these do less than `product` and `magnitude`.
-    "plain_product": (
-        "(a: Number, b: Number) -> Number",
-        "a * b",
-        "vec2f(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)",
-    ),
-    "norm": ("(x: Number) -> f32", "abs(x)", "sqrt_f32(x.x * x.x + x.y * x.y)"),
-    "quotient": ("(a: Number, b: Number) -> Number", "divide_f32(a, b)", "divide_complex64(a, b)"),
-    "times": ("(a: Number, b: f32) -> Number", "a * b", "a * b"),
-    "divided_by_real": (
-        "(a: Number, b: f32) -> Number",
-        "divide_f32(a, b)",
-        "vec2f(divide_f32(a.x, b), divide_f32(a.y, b))",
-    ),
-    "conjugate": ("(x: Number) -> Number", "x", "vec2f(x.x, -x.y)"),
-    "size": ("(x: Number) -> f32", "abs_f32(x)", "abs_f32(x.x) + abs_f32(x.y)"),
-    "magnitude": ("(x: Number) -> f32", "abs_f32(x)", "abs_complex64(x)"),
-    "square": ("(x: Number) -> f32", "x * x", "x.x * x.x + x.y * x.y"),
-    "signed": ("(x: Number) -> Number", "sign_f32(x)", "sign_complex64(x)"),
-    "real_part": ("(x: Number) -> f32", "x", "x.x"),
-    "real": ("(x: f32) -> Number", "x", "vec2f(x, 0.0)"),
+    "plain_product": "vec2f(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x)",
+    "norm": "sqrt_f32(x.x * x.x + x.y * x.y)",
+    "quotient": "divide_complex64(a, b)",
+    "times": "a * b",
+    "divided_by_real": "vec2f(divide_f32(a.x, b), divide_f32(a.y, b))",
+    "conjugate": "vec2f(x.x, -x.y)",
+    "size": "abs_f32(x.x) + abs_f32(x.y)",
+    "magnitude": "abs_complex64(x)",
+    "square": "x.x * x.x + x.y * x.y",
+    "signed": "sign_complex64(x)",
+    "real_part": "x.x",
+    "real": "vec2f(x, 0.0)",
 }
+_FUNCTION = re.compile(r"^(fn (\w+)\(.*\) -> \w+) \{ return (.*); \}$", re.MULTILINE)
 
 
 @cache
 def number_functions(name: str, dtype: DType) -> list[str]:
     """Return the type of numbers, and the functions of it that a template has in its example."""
-    names = re.findall(r"^fn (\w+)", template(name), re.MULTILINE)
-    used = ((x, *_NUMBERS[x]) for x in names if x in _NUMBERS)
-    return [
-        f"alias Number = {dtype.storage};",
-        *(
-            f"fn {x}{kind} {{ return {complex_one if dtype.is_complex else real_one}; }}"
-            for x, kind, real_one, complex_one in used
-        ),
-    ]
+    lines = [f"alias Number = {dtype.storage};"]
+    for head, function, real in _FUNCTION.findall(template(name)):
+        if function in _COMPLEX:
+            value = _COMPLEX[function] if dtype.is_complex else real
+            lines.append(f"{head} {{ return {value}; }}")
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,26 +228,27 @@ class _Steps:
         self,
         name: str,
         buffers: Mapping[int, bool],
-        values: tuple[int, ...],
+        sizes: tuple[int, ...],
         groups: int,
-        work: int,
+        steps: int,
+        constants: Mapping[str, int],
         *code: str,
-        constants: dict[str, int],
         **counts: int,
     ) -> None:
         """Add a dispatch of the template with this name.
 
-        `buffers` are slots in the order of the bindings, each `READ` or `WRITTEN`. `values` are its
-        parameters after the number of matrices, and `counts` are those of `unrolled`.
+        `buffers` are slots in the order of the bindings, each `READ` or `WRITTEN`. `sizes` are its
+        parameters after the number of matrices, `steps` the operations for each matrix, and
+        `counts` those of `unrolled`.
         """
         stage, dtype = self.stage, self.stage.dtype
-        writer = Writer(self.kernel, self.context, stage.matrices, *values)
+        writer = Writer(self.kernel, self.context, stage.matrices, *sizes)
         for slot, writable in buffers.items():
             kind = uint32 if slot == self.exchanges else dtype
             writer.bind(slot, kind, writable=writable)
         writer.constants |= constants
         writer.code += [*number_functions(name, dtype), *code]
-        work *= stage.matrices * dtype.words**2
+        work = steps * stage.matrices * dtype.words**2
         traffic = 2 * stage.matrices * stage.length * stage.panel * dtype.itemsize
         regions = unrolled(name, **counts) if counts else None
         costs = {"work": COST * work, "operations": 2 * work, "traffic": traffic}
@@ -280,42 +264,30 @@ class _Steps:
         stage, rows = self.stage, self.stage.length - start
         workgroup = self.workgroup(rows)
         at_a_time = 4 if rows > workgroup else 1
-        self.run(
-            "factor_panel",
-            {work: WRITTEN, exchanges: WRITTEN},
-            (stage.stride, stage.length, start, width),
-            stage.matrices,
-            rows * width * width,
-            constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
-            N=at_a_time,
-        )
+        buffers = {work: WRITTEN, exchanges: WRITTEN}
+        sizes, steps = (stage.stride, stage.length, start, width), rows * width**2
+        constants = {"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time}
+        self.run("factor_panel", buffers, sizes, stage.matrices, steps, constants, N=at_a_time)
 
     def columns(self, work: int, target: int, start: int, width: int) -> None:
         """Factor a panel of the Cholesky decomposition: the diagonal block and the rows below."""
         stage = self.stage
         panel, workgroup = stage.panel, self.context.profile.workgroup
         each, below = TILE * panel // workgroup, stage.length - start - width
-        self.run(
-            "factor_columns",
-            {work: READ, target: WRITTEN},
-            (stage.stride, stage.length, start, width),
-            stage.matrices * max(1, -(-below // (TILE - panel))),
-            (below + width) * width**2,
-            constants={"WORKGROUP": workgroup, "PANEL": panel, "EACH": each},
-            N=each,
-        )
+        buffers = {work: READ, target: WRITTEN}
+        sizes, steps = (stage.stride, stage.length, start, width), (below + width) * width**2
+        groups = stage.matrices * max(1, -(-below // (TILE - panel)))
+        constants = {"WORKGROUP": workgroup, "PANEL": panel, "EACH": each}
+        self.run("factor_columns", buffers, sizes, groups, steps, constants, N=each)
 
     def reflect(self, a: _Block, by: _Reflections, start: int) -> None:
         """Clear a panel of `a` below the diagonal by reflections, and store these."""
         length, panel, blocks = self.stage.length, self.stage.panel, (a, by.vectors, by.products)
-        self.run(
-            "factor_reflect",
-            {x.slot: WRITTEN for x in blocks},
-            (length, start, by.width, *(n for x in blocks for n in (x.stride, x.first))),
-            self.stage.matrices,
-            2 * (length - start) * by.width**2,
-            constants={"WORKGROUP": max(self.workgroup(2 * length), panel), "PANEL": panel},
-        )
+        buffers = {x.slot: WRITTEN for x in blocks}
+        sizes = length, start, by.width, *(n for x in blocks for n in (x.stride, x.first))
+        constants = {"WORKGROUP": max(self.workgroup(2 * length), panel), "PANEL": panel}
+        steps = 2 * (length - start) * by.width**2
+        self.run("factor_reflect", buffers, sizes, self.stage.matrices, steps, constants)
 
     def substitute(self, x: _Block, count: int, triangle: _Block, width: int, form: str) -> None:
         """Solve a triangular system of `width` equations for `count` right-hand sides.
@@ -333,23 +305,18 @@ class _Steps:
             assert self.exchanges is not None
             divided, exchange = "x", f"b{len(buffers)}[at]"
             buffers[self.exchanges] = READ
-        self.run(
-            "factor_substitute",
-            buffers,
-            (count, width, *x.position, *triangle.position),
-            self.stage.matrices * -(-count // SPAN),
-            count * width * width,
+        workgroup = min(4 * SPAN, self.context.profile.workgroup)
+        constants = {"WORKGROUP": workgroup, "PANEL": self.stage.panel}
+        constants |= {"BY_ROWS": form == "upper by rows", "BACKWARD": form.startswith("upper")}
+        constants["EXCHANGES"] = is_unit
+        code = [
             f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
             f"fn triangle(at: u32) -> Number {{ return {element}; }}",
             f"fn place(at: u32) -> u32 {{ return {exchange}; }}",
-            constants={
-                "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
-                "PANEL": self.stage.panel,
-                "BY_ROWS": form == "upper by rows",
-                "BACKWARD": form.startswith("upper"),
-                "EXCHANGES": is_unit,
-            },
-        )
+        ]
+        sizes, steps = (count, width, *x.position, *triangle.position), count * width**2
+        groups = self.stage.matrices * -(-count // SPAN)
+        self.run("factor_substitute", buffers, sizes, groups, steps, constants, *code)
 
     def product(
         self,
@@ -374,20 +341,17 @@ class _Steps:
         left, right = (f"b{list(buffers).index(x.slot)}[at]" for x in (a, b))
         left = f"conjugate({left})" if adjoint else left
         by_row, by_term = (a.step, 1) if adjoint else (1, a.step)
-        step = 8 if self.stage.dtype.is_complex else 16
-        self.run(
-            "factor_product",
-            buffers,
-            (*shape, a.stride, a.first, by_row, by_term, *b.position, *c.position),
-            self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
-            rows * columns * terms,
+        code = [
             f"fn left(at: u32) -> Number {{ return {left}; }}",
             f"fn right(at: u32) -> Number {{ return {right}; }}",
             f"fn put(at: u32, x: Number) {{ b0[at] {put} x; }}",
-            constants={"STEP": step, "LEFT_BY_ROWS": adjoint, "LOWER": lower},
-            R=4,
-            C=4,
-        )
+        ]
+        step = 8 if self.stage.dtype.is_complex else 16
+        constants = {"STEP": step, "LEFT_BY_ROWS": adjoint, "LOWER": lower}
+        sizes = (*shape, a.stride, a.first, by_row, by_term, *b.position, *c.position)
+        groups = self.stage.matrices * -(-rows // TILE) * -(-columns // TILE)
+        steps = rows * columns * terms
+        self.run("factor_product", buffers, sizes, groups, steps, constants, *code, R=4, C=4)
 
     def block(self, slot: int, row: int, column: int) -> _Block:
         """Return the block that begins at an element of each matrix."""
@@ -423,15 +387,11 @@ class _Steps:
         buffers, note = {stage.source: READ, target: WRITTEN}, ""
         if self.exchanges is not None:
             buffers[self.exchanges], note = WRITTEN, "b2[at] = count;"
-        self.run(
-            "factor_small",
-            buffers,
-            (stage.stride, stage.length, stage.columns),
-            -(-stage.matrices // small["UNITS"]),
-            stage.length**2 * stage.columns,
-            f"fn note_exchanges(at: u32, count: u32) {{ {note} }}",
-            constants=small | {"PANEL": stage.panel, "SOLVES": self.exchanges is None},
-        )
+        code = f"fn note_exchanges(at: u32, count: u32) {{ {note} }}"
+        constants = small | {"PANEL": stage.panel, "SOLVES": self.exchanges is None}
+        sizes, steps = (stage.stride, stage.length, stage.columns), stage.length * stage.stride
+        groups = -(-stage.matrices // small["UNITS"])
+        self.run("factor_small", buffers, sizes, groups, steps, constants, code)
         return True
 
     def cholesky_small(self) -> bool:
@@ -439,14 +399,10 @@ class _Steps:
         stage, small = self.stage, self.small(self.stage.length)
         if small is None:
             return False
-        self.run(
-            "factor_small_triangle",
-            {stage.source: READ, stage.target: WRITTEN},
-            (stage.stride, stage.length),
-            -(-stage.matrices // small["UNITS"]),
-            stage.length**3,
-            constants={name: small[name] for name in ("TEAM", "UNITS")},
-        )
+        buffers = {stage.source: READ, stage.target: WRITTEN}
+        sizes, groups = (stage.stride, stage.length), -(-stage.matrices // small["UNITS"])
+        constants = {name: small[name] for name in ("TEAM", "UNITS")}
+        self.run("factor_small_triangle", buffers, sizes, groups, stage.length**3, constants)
         return True
 
     # -- Elimination ----------------------------------------------------------------------------
@@ -493,14 +449,10 @@ class _Steps:
         work, exchanges = self.temporary(stage.stride), self.note_exchanges()
         if not self.eliminate_small(work):
             self.eliminate(work, exchanges)
-        self.run(
-            "factor_determinant",
-            {work: READ, exchanges: READ, stage.target: WRITTEN},
-            (stage.length, stage.stride),
-            -(-stage.matrices // 64),
-            32 * stage.length,
-            constants={"WORKGROUP": 64, "PANEL": stage.panel, "LOGARITHM": stage.kind == "slogdet"},
-        )
+        buffers = {work: READ, exchanges: READ, stage.target: WRITTEN}
+        sizes, steps = (stage.length, stage.stride), 32 * stage.length
+        constants = {"WORKGROUP": 64, "PANEL": stage.panel, "LOGARITHM": stage.kind == "slogdet"}
+        self.run("factor_determinant", buffers, sizes, -(-stage.matrices // 64), steps, constants)
 
     # -- Cholesky -------------------------------------------------------------------------------
 
@@ -648,9 +600,8 @@ class _Rotations:
         writer.constants |= {"SIDE": side, "UNITS": self.units, "IS_HERMITIAN": self.is_hermitian}
         self._declare(writer)
         work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
-        return writer.dispatch(
-            "jacobi", f"{side} columns", -(-units // self.units), work=work, operations=work
-        )
+        variant, groups = f"{side} columns", -(-units // self.units)
+        return writer.dispatch("jacobi", variant, groups, work=work, operations=work)
 
     def _declare(self, writer: Writer) -> None:
         """Add the bindings, and the functions that the template calls."""

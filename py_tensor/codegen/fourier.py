@@ -14,9 +14,10 @@ adapter each pass has one radix and no exchange, because barriers are costly the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations_with_replacement, count
 from typing import ClassVar
 
 from py_tensor.base.dtypes import complex64, float32
@@ -88,17 +89,11 @@ def factors(n: int) -> tuple[int, ...]:
 @cache
 def radices(length: int) -> tuple[int, ...]:
     """Return the radices of a pass, descending: as few as possible, then as equal as possible."""
-    best = min(_products(length, MAX_RADIX), key=lambda found: (len(found), found[0]))
-    return tuple(best)
-
-
-def _products(length: int, most: int) -> Iterator[list[int]]:
-    """Yield all descending lists of factors up to `most` whose product is `length`."""
-    if length <= most:
-        yield [length]
-    for radix in range(min(most, length // 2), 1, -1):
-        if length % radix == 0:
-            yield from ([radix, *rest] for rest in _products(length // radix, radix))
+    for number in count(1):
+        options = combinations_with_replacement(range(MAX_RADIX, 0, -1), number)
+        if products := [x for x in options if math.prod(x) == length]:
+            return min(products, key=lambda x: x[0])
+    raise AssertionError
 
 
 def invocations_of(length: int) -> int:
@@ -159,9 +154,8 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 def _tile(profile: AdapterProfile) -> int:
     """Return how many elements a workgroup exchanges, one component at a time; 0 if none."""
-    if profile.software:
-        return 0
-    return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
+    tile = 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
+    return 0 if profile.software else tile
 
 
 class _Pass(Writer):
@@ -175,6 +169,10 @@ class _Pass(Writer):
         Invocations per column.
     last : int
         The number of the last stage.
+    turns : list of int
+        The number of butterflies of each stage that an invocation computes.
+    together : list of int
+        The product of the radices of the stages before each stage.
     loads_across, stores_across : bool
         Neighbouring invocations load (or store) neighbouring columns rather than neighbours within
         a column.
@@ -187,6 +185,8 @@ class _Pass(Writer):
         self.points = size_of(kernel.kept + kernel.reduced)
         self.radices, self.invocations = radices(length), invocations_of(length)
         self.last = len(self.radices) - 1
+        self.turns = [-(-length // (radix * self.invocations)) for radix in self.radices]
+        self.together = [math.prod(self.radices[:n]) for n in range(self.last + 1)]
         self.loads_across = self.n > length or self.stage.inner > 1
         self.stores_across = before > 1 or self.stage.inner > 1
         self.columns = self._columns(self.points // length)
@@ -225,14 +225,10 @@ class _Pass(Writer):
         self.code.append(_SPREAD)
         workgroup = self.invocations * self.columns
         self.constants |= {"COLUMNS": self.columns, "LENGTH": length, "WORKGROUP": workgroup}
-        return self.dispatch(
-            "fourier",
-            "columns",
-            -(-columns // self.columns),
-            work=self.points * (COST * stages + stage.element.cost),
-            operations=self.points * stage.operations * stages,
-            regions={"stages": self._stages()},
-        )
+        groups, regions = -(-columns // self.columns), {"stages": self._stages()}
+        work = self.points * (COST * stages + stage.element.cost)
+        counts = {"work": work, "operations": self.points * stage.operations * stages}
+        return self.dispatch("fourier", "columns", groups, **counts, regions=regions)
 
     def _load_operand(self) -> None:
         """Add `load` for the first pass: it reads the operand; an inverse swaps its parts."""
@@ -266,7 +262,7 @@ class _Pass(Writer):
         for number, radix in enumerate(self.radices):
             if number in (0, self.last):
                 lines += self._place(number)
-            turns = range(self._turns(number))
+            turns = range(self.turns[number])
             names = [[f"x{number}_{m}_{q}" for q in range(radix)] for m in turns]
             lines += [f"var {name} = vec2f();" for row in names for name in row]
             lines += self._exchange(number, values, names) if number else self._load(names)
@@ -288,14 +284,6 @@ class _Pass(Writer):
             lines.append(f"let place{number} = place0;")
         return lines
 
-    def _turns(self, number: int) -> int:
-        """Return the number of butterflies of a stage that an invocation computes."""
-        return -(-self.length // (self.radices[number] * self.invocations))
-
-    def _together(self, number: int) -> int:
-        """Return the product of the radices of the stages before this one."""
-        return math.prod(self.radices[:number])
-
     def _owner(self, number: int) -> int:
         """Return the stage whose assignment of invocations to columns this stage uses."""
         return number if number == self.last else 0
@@ -308,7 +296,7 @@ class _Pass(Writer):
         """Return statements for each butterfly of an invocation, guarded where not all have it."""
         lines: list[str] = []
         count = self.length // self.radices[number]
-        for m in range(self._turns(number)):
+        for m in range(self.turns[number]):
             index = self._index(m, number)
             inner = body(m, index)
             is_whole = (m + 1) * self.invocations <= count
@@ -336,7 +324,7 @@ class _Pass(Writer):
 
     def _transformed(self, m: int, number: int, names: list[str], lines: list[str]) -> list[str]:
         """Multiply the values of a butterfly by twiddle factors, and return their transform."""
-        mark, together = f"y{number}_{m}_", self._together(number)
+        mark, together = f"y{number}_{m}_", self.together[number]
         if number:
             lines.append(f"let {mark}k = {self._index(m, number)} % {together}u;")
             n = together * self.radices[number]
@@ -347,29 +335,26 @@ class _Pass(Writer):
 
     def _exchange(self, number: int, values: list[list[str]], names: list[list[str]]) -> list[str]:
         """Exchange the results of the stage before, in the order in which this one reads them."""
-        together, before = self._together(number - 1), self._together(number)
+        together, before = self.together[number - 1], self.together[number]
         apart = self.length // self.radices[number]
 
-        lines: list[str] = []
-        for component in "xy":
+        def put(m: int, at: str) -> list[str]:
+            first = f"{at} / {together}u * {before}u + {at} % {together}u"
+            return [
+                f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.#;"
+                for q, value in enumerate(values[m])
+            ]
 
-            def put(m: int, at: str, component: str = component) -> list[str]:
-                first = f"{at} / {together}u * {before}u + {at} % {together}u"
-                return [
-                    f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.{component};"
-                    for q, value in enumerate(values[m])
-                ]
+        def take(m: int, at: str) -> list[str]:
+            return [
+                f"{name}.# = {self._cell(f'{at} + {q * apart}u', number)};"
+                for q, name in enumerate(names[m])
+            ]
 
-            def take(m: int, at: str, component: str = component) -> list[str]:
-                return [
-                    f"{name}.{component} = {self._cell(f'{at} + {q * apart}u', number)};"
-                    for q, name in enumerate(names[m])
-                ]
-
-            lines += ["workgroupBarrier();"] if number > 1 or component == "y" else []
-            lines += self._each(number - 1, put)
-            lines += ["workgroupBarrier();", *self._each(number, take)]
-        return lines
+        exchange = [*self._each(number - 1, put), "workgroupBarrier();", *self._each(number, take)]
+        real, imaginary = ([line.replace("#", part) for line in exchange] for part in "xy")
+        ahead = ["workgroupBarrier();"] if number > 1 else []
+        return [*ahead, *real, "workgroupBarrier();", *imaginary]
 
     def _cell(self, element: str, number: int) -> str:
         """Return the place in workgroup memory of an element of an invocation's column."""
@@ -379,7 +364,7 @@ class _Pass(Writer):
         return f"shared_parts[spread_out({lane} * LENGTH + {element})]"
 
     def _store(self, values: list[list[str]]) -> list[str]:
-        column, together = f"place{self.last}", self._together(self.last)
+        column, together = f"place{self.last}", self.together[self.last]
 
         def stored(m: int, at: str) -> list[str]:
             return [

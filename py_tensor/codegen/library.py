@@ -141,8 +141,7 @@ def fill(name: str, regions: Mapping[str, str], implementations: Implementations
     parts, words = _parts(name)
     named = parts[2::4]
     for region in regions:
-        if named.count(region) != 1:
-            count = named.count(region)
+        if (count := named.count(region)) != 1:
             raise LookupError(f"template {name}.wgsl has {count} regions named {region}")
     codes = [regions.get(x, example) for x, example in zip(named, parts[3::4], strict=True)]
     texts = [parts[0]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from py_tensor.base.dtypes import uint32
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
 from py_tensor.codegen.matmul import lower_contraction
@@ -16,7 +17,7 @@ from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
-from py_tensor.codegen.slabs import in_slab, slab_of
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
 from py_tensor.schedule.body import Address, Check, Instruction
@@ -120,12 +121,26 @@ def _lowered(kernel: Kernel, last: Mapping[int, int], context: Context) -> Lower
     elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
         dispatches, kernel, replaced = over(kernel, last, context)
     if kernel.slab:
-        slot = context.temporary(slab_of(kernel).nbytes)
         slab = tuple(output.slot for output in kernel.outputs)
-        kernel = in_slab(kernel, slot)
+        kernel = _in_slab(kernel, context)
     dispatches += _dispatches(kernel, context)
     temporaries = tuple(context.temporaries)
     return LoweredKernel(tuple(dispatches), temporaries, tuple(replaced.items()), slab)
+
+
+def _in_slab(kernel: Kernel, context: Context) -> Kernel:
+    """Return the kernel with its outputs in the slices of a slab.
+
+    The start of a slice is added to the offset of its output, so it is a parameter of the program.
+    """
+    itemsize = kernel.outputs[0].dtype.itemsize
+    slab = Slab(size_class(size_of(kernel.kept) * itemsize), len(kernel.outputs))
+    slot, step = context.temporary(slab.nbytes), slab.slice_bytes // itemsize
+    outputs = tuple(
+        replace(o, slot=slot, access=replace(o.access, offset=o.access.offset + n * step))
+        for n, o in enumerate(kernel.outputs)
+    )
+    return replace(kernel, outputs=outputs)
 
 
 def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:

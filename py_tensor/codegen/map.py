@@ -13,22 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from py_tensor.base.dtypes import DType
-from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import Shape, size_of
+from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.walk import (
-    Padded,
     Space,
-    accesses,
+    Sweep,
     address,
     advance_coordinates,
     decode_coordinates,
     load_modes,
-    mask_dims,
     mode_of,
-    padded_class,
 )
-from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced
 from py_tensor.schedule.body import Access, Body, Convert, Instruction, Load
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
@@ -55,42 +52,6 @@ def copying(
 def mapped(kept: Shape, body: Body, label: str, *outputs: Output) -> Kernel:
     """Return the elementwise kernel of a body."""
     return Kernel(kept, (), (), body, outputs, label)
-
-
-class Sweep(Padded):
-    """The dimensions that an elementwise kernel iterates over; few ranks, for few programs.
-
-    If every access is one contiguous run, there is one dimension. Otherwise there are as many as
-    the expression has, even if its sizes let some of them be merged: the leading ones then have
-    extent 1, and `decode_coordinates` skips them.
-    """
-
-    __slots__ = ()
-
-    @staticmethod
-    def over(kept: Shape, body: Body, outputs: Sequence[Output] = ()) -> Sweep:
-        """Return a sweep over the dimensions of a body and its outputs, merged where possible."""
-        maps = [*accesses(body), *(o.access.strides for o in outputs)]
-        merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
-        count = len(merged.extents)
-        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
-        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
-
-    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
-        """Return an access's strides over these dimensions; a single element has stride 1."""
-        return super().strides(of) if self.merged.extents else (1,)
-
-    def steps(self, width: int) -> tuple[int, ...]:
-        """Return extents in steps of `width` along the last dimension."""
-        return (*self.extents[:-1], -(-self.extents[-1] // width))
-
-    def permuted(self, second_last: int, last: int) -> Sweep:
-        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
-        merged, count = self.merged, len(self.merged.extents)
-        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
-        order = [*(d for d in range(count) if d not in moved), *moved]
-        extents, groups = ([of[d] for d in order] for of in (merged.extents, merged.groups))
-        return Sweep.to(Merged(tuple(extents), tuple(groups)), len(self.extents))
 
 
 def writing_over(
@@ -136,31 +97,24 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     """Return the dispatch of a kernel without stages."""
     profile, row = context.profile, kernel.row
     sweep = Sweep.over(kernel.kept, row, kernel.outputs)
-    loads = row.loads()
-    has_wide_loads = any(load.dtype.is_wide for load in loads)
-    beyond = not row.checks() and not has_wide_loads
     loops = loops_in(row, [o.value for o in kernel.outputs])
-    vectors = profile.takes_vectors(row.cost) and not loops
-    widths = (BYTES, 4) if vectors and profile.takes_vectors(4 * row.cost) else (4,)
-    takes = (n for n in widths if vectors and _takes(kernel, sweep, n, beyond))
-    width = next(takes, 1)
+    width = 1 if loops else _width(kernel, sweep, profile)
     modes = load_modes(row, sweep, width)
     crossed = None
-    if width == 4 and not has_wide_loads:
+    if width == 4 and not _has_wide_loads(row):
         crossed = _crossed_dim([x for x, mode in modes.items() if mode == "g"], sweep)
     if crossed is not None:
         sweep = sweep.permuted(crossed, -1)
     writer = Writer(kernel, context)
     stored = [(o, width > 1) for o in kernel.outputs]
-    vectors = [] if crossed is None else [(x, mode != "s") for x, mode in modes.items()]
-    writer.bind_bodies([(row, sweep, width)], stored, vectors, max(width, 4))
+    in_blocks = [] if crossed is None else [(x, mode != "s") for x, mode in modes.items()]
+    writer.bind_bodies([(row, sweep, width)], stored, in_blocks, max(width, 4))
     code = BodyCode(writer, row, sweep, width, noted=[])
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
-    kind, declaration = returns([o.dtype for o in kernel.outputs])
-    compute = code.function("compute", [o.value for o in kernel.outputs], kind)
-    writer.code += [declaration, *code.declarations(), compute]
+    code.outputs("compute", kernel.outputs)
+    writer.code += code.declarations()
     variant = "run" if len(sweep.extents) == 1 else "vectors"
     if crossed is not None:
         variant = "blocks"
@@ -174,33 +128,27 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         writer.params.name = "given"
         ahead.append("let given = params;")
     if crossed is None:
-        step = workgroup if turns > 1 else 0
-        split, work = _vectors(writer, code, sweep, width, step)
-        ahead += split
+        work = _vectors(writer, code, sweep, ahead, workgroup if turns > 1 else 0)
     else:
         work = _blocks(writer, code, sweep)
     regions = {"ahead": ahead, "work": [*work, *code.reports()]}
-    return writer.dispatch(
-        "map",
-        variant,
-        -(-items // (workgroup * turns)),
-        work=size_of(kernel.kept) * row.cost,
-        regions=regions,
-    )
+    groups, cost = -(-items // (workgroup * turns)), size_of(kernel.kept) * row.cost
+    return writer.dispatch("map", variant, groups, work=cost, regions=regions)
 
 
 def _vectors(
-    writer: Writer, code: BodyCode, sweep: Sweep, width: int, step: int
-) -> tuple[list[str], list[str]]:
-    """Find the coordinates of the first item; compute `width` neighbours along the last dimension.
+    writer: Writer, code: BodyCode, sweep: Sweep, ahead: list[str], step: int
+) -> list[str]:
+    """Compute neighbours along the last dimension; find the coordinates of the first item `ahead`.
 
     If `step` is not 0, the coordinates are then advanced by that many items.
     """
-    params, steps = writer.params, sweep.steps(width)
+    params, steps = writer.params, sweep.steps(code.width)
     source = "item" if len(steps) == 1 else "first"
     split, names = decode_coordinates(params, steps, source, "c")
-    work = _computed(writer, code, Space(names, sweep, width), {})
-    return split, [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
+    ahead += split
+    work = _computed(writer, code, Space(names, sweep, code.width), {})
+    return [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
 def _crossed_dim(loads: Sequence[Load], sweep: Sweep) -> int | None:
@@ -253,7 +201,7 @@ def _columns(
     outer: list[str], load: Load, code: BodyCode, sweep: Sweep, name: str
 ) -> tuple[list[str], list[str]]:
     """Return statements that load a block's columns, and the four elements of row `i`."""
-    number = code.binding(load)
+    number = code.writer.binding(load.slot)
     by_columns = sweep.permuted(-1, -2)  # the dimension along which it is contiguous comes last
     statements: list[str] = []
     for column in range(4):
@@ -272,27 +220,34 @@ def _computed(
     return writer.store_results(space, writer.kernel.outputs, "compute", arguments)
 
 
-def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
+def _has_wide_loads(body: Body) -> bool:
+    return any(load.dtype.is_wide for load in body.loads())
+
+
+def _width(kernel: Kernel, sweep: Sweep, profile: AdapterProfile) -> int:
+    """Return how many neighbours an invocation computes at once."""
+    cost = kernel.row.cost
+    widths = (BYTES, 4) if profile.takes_vectors(4 * cost) else (4,)
+    takes = (n for n in widths if profile.takes_vectors(cost) and _takes(kernel, sweep, n))
+    return next(takes, 1)
+
+
+def _takes(kernel: Kernel, sweep: Sweep, width: int) -> bool:
     """Return whether every output can be stored in whole vectors of `width`.
 
-    If `beyond` is set, a single row may end inside a vector, because the elements after the end of
-    the output are padding. It is not set for kernels that check indices, which must not compute
-    extra points. Vectors of more than four are only for kernels that read and write one-byte
-    elements, all in vectors.
+    A single row may end inside a vector, because the elements after the end of the output are
+    padding. But kernels that check indices must not compute extra points. Vectors of more than four
+    are only for kernels that read and write one-byte elements, all in vectors.
     """
-    extents, outputs = sweep.extents, kernel.outputs
-    whole = beyond and size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)
-    if extents[-1] % width and not whole:
+    row, extents, outputs = kernel.row, sweep.extents, kernel.outputs
+    if extents[-1] % width:
+        beyond = not row.checks() and not _has_wide_loads(row) and all(o.whole for o in outputs)
+        if not beyond or size_of(extents[:-1]) != 1:
+            return False
+    loads = row.loads() if width > 4 else []
+    if width > 4 and (
+        row.gathers() or any(width > 4 * x.dtype.per_word for x in (*loads, *outputs))
+    ):
         return False
-
-    def mode(x: Output | Load) -> str:
-        return mode_of(x, sweep, width)
-
-    if width > 4:
-        loads = kernel.row.loads()
-        has_longer = any(width > 4 * x.dtype.per_word for x in (*loads, *outputs))
-        if has_longer or kernel.row.gathers():
-            return False
-        if any(mode(load) == "g" for load in loads):
-            return False
-    return all(mode(output) == "v" for output in outputs)
+    modes = [mode_of(load, sweep, width) for load in loads]
+    return "g" not in modes and all(mode_of(o, sweep, width) == "v" for o in outputs)

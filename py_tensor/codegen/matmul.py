@@ -11,7 +11,7 @@ multiplies, the next slice is being loaded into registers (`shaders/kernels/matm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import mul
@@ -26,7 +26,7 @@ from py_tensor.codegen.map import lower_map
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import lower_reduce, merge
 from py_tensor.codegen.walk import Space, accesses, decode_coordinates, mask_dims, mode_of
-from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, returns, stage_of
+from py_tensor.codegen.writer import BodyCode, Context, Writer, braced, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.schedule.kernel import Accumulator, Contraction, Kernel, Output, ReduceStage
@@ -70,10 +70,8 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     first, second, words = _in_parts(kernel, parts, context)
     split = _roles_of(first)
     assert split is not None
-    return [
-        _Writer(first, split, tile, context, length).product(),
-        merge(second, (parts,), [words], context),
-    ]
+    in_parts = _Writer(first, split, tile, context, length).product()
+    return [in_parts, merge(second, (parts,), [words], context)]
 
 
 def _roles_of(kernel: Kernel) -> Roles | None:
@@ -192,19 +190,12 @@ def tile_for(profile: AdapterProfile, m: int, n: int, batch: int, k: int) -> tup
     for number, tile in enumerate(tiles):
         if tile.memory <= profile.workgroup_memory:
             count = -(-m // tile.bm) * -(-n // tile.bn) * batch
-            for parts in _part_counts(count, choices.processors, -(-k // tile.bk)):
+            most = -(-k // tile.bk)  # each part has at least one slice
+            split = {min(waves * choices.processors // count, most) for waves in WAVES}
+            for parts in {1, *split} - {0}:
                 options.append((_cost(tile, parts, choices.processors, count, k), number, parts))
     _, number, parts = min(options)
     return tiles[number], parts
-
-
-def _part_counts(count: int, processors: int, most: int) -> Iterator[int]:
-    """Yield the numbers of parts to consider; each part has at least one slice."""
-    yield 1
-    for waves in WAVES:
-        parts = min(waves * processors // count, most)
-        if parts > 1:
-            yield parts
 
 
 def _cost(tile: Tile, parts: int, processors: int, count: int, k: int) -> float:
@@ -379,8 +370,7 @@ class _Writer(Writer):
         super().__init__(kernel, context)
         stage = stage_of(kernel, Contraction)
         # Products in parts have a batch dimension. Every product gets one, to share programs.
-        roles = replace(roles, batch=roles.batch or ((),))
-        self.roles = roles
+        self.roles = roles = replace(roles, batch=roles.batch or ((),))
         self.tile = tile
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
@@ -400,12 +390,9 @@ class _Writer(Writer):
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
         self.constants |= tile.constants()
-        self.operands = [
-            self._operand(name, side, size, by_own if vectors else None)
-            for name, side, size, by_own in zip(
-                "ab", sides, (tile.bm, tile.bn), along_own, strict=True
-            )
-        ]
+        along_own = along_own if vectors else [None, None]
+        named = zip("ab", sides, (tile.bm, tile.bn), along_own, strict=True)
+        self.operands = [self._operand(*operand) for operand in named]
 
     def _strides(self, load: Load, group: Group) -> tuple[int, int]:
         """Return the strides of an operand along its own index and along the summed one."""
@@ -432,26 +419,20 @@ class _Writer(Writer):
         vectors, scale = by_own is not None, 1 if by_own is None else 4
         if by_own is None:
             by_own = abs(own) <= abs(along) or not along
-        number = next(
-            n for n, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
-        )
-        steps = [
-            "1u" if vectors and contiguous else self.params.add(step // scale)
-            for step, contiguous in ((own, by_own), (along, not by_own))
-        ]
-        return _Operand(name, load, size, self.tile, vectors, by_own, f"b{number}", *steps)
+        # Where vectors lie, the stride is 1.
+        own_step = "1u" if vectors and by_own else self.params.add(own // scale)
+        along_step = "1u" if vectors and not by_own else self.params.add(along // scale)
+        buffer = f"b{self.binding(load.slot)}"
+        steps = own_step, along_step
+        return _Operand(name, load, size, self.tile, vectors, by_own, buffer, *steps)
 
     def product(self) -> Dispatch:
         tile, operands = self.tile, self.operands
         self.code += [x.declaration() for x in operands]
         fetch = [line for x in operands for line in x.fetch()]
-        regions: dict[str, str | list[str]] = {
-            "bases": self._bases(),
-            **self._multiply(),
-            "first": fetch,
-            "keep": [line for x in operands for line in x.keep()],
-            "next": fetch,
-        }
+        keep = [line for x in operands for line in x.keep()]
+        regions = {"bases": self._bases(), "first": fetch, "keep": keep, "next": fetch}
+        regions |= self._multiply()
         if self.width == 1 or tile.wk > 1:
             kind = operands[0].load.dtype.wgsl
             self.code.append(f"var<workgroup> stage: array<{kind}, {tile.staged}>;")
@@ -461,14 +442,11 @@ class _Writer(Writer):
             ("" if x.vectors else "elements of ") + (own if x.by_own else "k")
             for x, own in zip(operands, "mn", strict=True)
         ]
-        return self.dispatch(
-            "matmul_tiled",
-            f"tile {tile}, A by {along[0]}, B by {along[1]}",
-            -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
-            work=2 * self.m * self.n * max(self.length, 1) * self.count,
-            operations=self.kernel.operations() // self.parts,
-            regions=regions,
-        )
+        variant = f"tile {tile}, A by {along[0]}, B by {along[1]}"
+        groups = -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count
+        work = 2 * self.m * self.n * max(self.length, 1) * self.count
+        counts = {"work": work, "operations": self.kernel.operations() // self.parts}
+        return self.dispatch("matmul_tiled", variant, groups, **counts, regions=regions)
 
     def _bases(self) -> list[str]:
         """Return the start of each operand's matrix for this batch, in the units of its loads."""
@@ -511,17 +489,15 @@ class _Writer(Writer):
         wide = self.width == 4
         kind = self.operands[0].kind
         outputs, params = self.kernel.outputs, self.params
-        returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
         body = BodyCode(self, self.kernel.row, self.roles, self.width)
-        function = body.function("epilogue", [o.value for o in outputs], returned)
+        body.outputs("epilogue", outputs)
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self.roles, self.width)
         accumulated = [f"acc.{x}" for x in XYZW] if wide else ["acc"]
         arguments = body.arguments(space, "e", lambda _, lane: accumulated[lane])
         stored = self.store_results(space, outputs, "epilogue", arguments)
         beyond = f"m >= {params.at(1)} || {n}{' * 4u' if wide else ''} >= {params.at(2)}"
-        self.code += [declaration, function]
         head = f"finish(batch: u32, m: u32, {n}: u32, acc: {kind})"
         self.function(head, *braced(f"if ({beyond})", ["return;"]), *split, *stored)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen.codec import Binding, from_words, to_words
@@ -134,15 +134,10 @@ class Dispatch:
     def renamed(self, number: Callable[[int], int]) -> Dispatch:
         """Return the same dispatch for buffers and constants in other slots."""
         # Not `replace`, which is slower: it runs for every dispatch of every plan.
+        consts = tuple((position, number(slot), dtype) for position, slot, dtype in self.consts)
+        slots, count, work = tuple(map(number, self.slots)), self.count, self.work
         return Dispatch(
-            self.program,
-            tuple(map(number, self.slots)),
-            self.params,
-            tuple((position, number(slot), dtype) for position, slot, dtype in self.consts),
-            self.count,
-            self.work,
-            self.operations,
-            self.traffic,
+            self.program, slots, self.params, consts, count, work, self.operations, self.traffic
         )
 
     def pieces(self, limit: int) -> list[Dispatch]:
@@ -151,23 +146,14 @@ class Dispatch:
         if pieces <= 1:
             return [self]
         size = -(-self.count // pieces)
-        return [
-            self._piece(start, min(size, self.count - start))
-            for start in range(0, self.count, size)
-        ]
+        starts = range(0, self.count, size)
+        return [self._piece(start, min(size, self.count - start)) for start in starts]
 
     def _piece(self, start: int, count: int) -> Dispatch:
-        work, operations, traffic = (
-            n * count // self.count for n in (self.work, self.operations, self.traffic)
-        )
-        return replace(
-            self,
-            params=(start, *self.params[1:]),
-            count=count,
-            work=work,
-            operations=operations,
-            traffic=traffic,
-        )
+        whole = self.work, self.operations, self.traffic
+        costs = (n * count // self.count for n in whole)
+        params = start, *self.params[1:]
+        return Dispatch(self.program, self.slots, params, self.consts, count, *costs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ that of pairwise summation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.shapes import row_major, size_of
@@ -62,8 +62,8 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
         return _fold_sections(kernel, stage, context)
     walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
-        return [_dispatch(kernel, walk, stage.element, context)]
-    first, words = _fold_slices(kernel, walk, stage, context)
+        return [_Writer(kernel, walk, stage.element, context).fold()]
+    first, words = _fold_slices(kernel, walk, context)
     return [first, merge(kernel, (walk.slices,), words, context)]
 
 
@@ -102,10 +102,9 @@ def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     return walk.cut(-(-walk.steps // slices))
 
 
-def _fold_slices(
-    kernel: Kernel, walk: Walk, stage: ReduceStage, context: Context
-) -> tuple[Dispatch, list[Load]]:
+def _fold_slices(kernel: Kernel, walk: Walk, context: Context) -> tuple[Dispatch, list[Load]]:
     """Return the fold of every slice, and loads of its accumulators over (kept..., slice)."""
+    stage = stage_of(kernel, ReduceStage)
     size = size_of(kernel.kept)
     nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
     slot = context.temporary(nbytes)
@@ -116,7 +115,7 @@ def _fold_slices(
         accesses += [Access(apart, first + word) for word in range(dtype.words)]
     if stage.element.cost > COSTLY or any(o.dtype.is_wide for o in kernel.outputs[:1]):
         kernel = replace(kernel, row=Body(), outputs=())
-    first = _dispatch(kernel, walk, stage.element, context, slot)
+    first = _Writer(kernel, walk, stage.element, context, slot).fold()
     return first, [Load(slot, uint32, access) for access in accesses]
 
 
@@ -137,7 +136,7 @@ def merge(
     element = Body(list(words))
     merging = replace(kernel, reduced=reduced)
     walk = arrange(merging, [element], context.profile, vectors=False)
-    return _dispatch(merging, walk, element, context, merges=True)
+    return _Writer(merging, walk, element, context, merges=True).fold()
 
 
 def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
@@ -158,52 +157,13 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     whole = arrange(kernel, [stage.element], context.profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = lanes_of(context.profile, whole.rows, steps, apart=whole.lanes_apart)
-    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), stage, context)
+    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), context)
     (fold,) = stage.folds
     strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
     return first, Load(words[0].slot, fold.dtype, Access(strides, 0))
 
 
-def _dispatch(
-    kernel: Kernel,
-    walk: Walk,
-    element: Body,
-    context: Context,
-    partial: int | None = None,
-    *,
-    merges: bool = False,
-) -> Dispatch:
-    """Return one pass that folds `element`; with `merges`, its values are loads of partial results.
-
-    If rows are sliced, `partial` is the buffer for the results of the slices.
-    """
-    writer = _Writer(kernel, walk, element, context, partial, merges=merges)
-    folding = replace(kernel, stages=(ReduceStage(element, tuple(kernel.accumulators())),))
-    stored = 0
-    if partial is not None:  # the row body and the outputs are those of the next pass
-        folding = replace(folding, row=Body(), outputs=())
-        words = kernel.accumulated_words * walk.slices * size_of(kernel.kept)
-        stored = words * uint32.itemsize
-    return writer.dispatch(
-        "reduce",
-        "slices" if merges else walk.variant,
-        walk.groups,
-        work=size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
-        operations=folding.operations(),
-        traffic=folding.traffic() + stored,
-        regions=writer.regions(),
-    )
-
-
 # -- WGSL ---------------------------------------------------------------------------------------
-
-# (number of an accumulator, lane) -> the WGSL of its result
-Results = Callable[[int, int], str]
-
-
-def _no_result(number: int, lane: int) -> str:
-    """Return no WGSL: bodies before the first fold have no accumulators."""
-    return ""
 
 
 class WalkWriter(Writer):
@@ -225,6 +185,10 @@ class WalkWriter(Writer):
         extents = (*extents[:-1], extents[-1] // walk.columns)
         self.split, self.row = decode_padded(self.params, extents, "row", "k")
 
+    def accumulated(self, number: int, lane: int) -> str:
+        """Return WGSL of the result of an accumulator, for later stages and for the outputs."""
+        raise NotImplementedError
+
     def point(self) -> tuple[list[str], Space]:
         """Return statements that find the coordinates of point `j` of a row, and the space."""
         dims, width = self.walk.dims, self.walk.width
@@ -235,7 +199,7 @@ class WalkWriter(Writer):
         outer = frozenset(range(first, first + len(self.row)))
         return inner, Space(names, dims, width, outer)
 
-    def finish(self, accumulated: Results, texts: Sequence[str] | None = None) -> list[str]:
+    def finish(self, texts: Sequence[str] | None = None) -> list[str]:
         """Return statements that compute and store the outputs of a row.
 
         `texts`, if given, is the WGSL of the stored values, in terms of the values of the row body.
@@ -243,37 +207,15 @@ class WalkWriter(Writer):
         walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
         kept, columns = walk.dims.kept, walk.columns
         code = BodyCode(self, row, kept, columns)
-        kind, declaration = returns([o.dtype for o in outputs], "Finish")
-        function = code.function("finish", [o.value for o in outputs], kind, texts)
-        self.code += [declaration, function]
+        code.outputs("finish", outputs, texts)
         space = Space(self.row, kept, columns)
-        arguments = code.arguments(space, "e", accumulated)
+        arguments = code.arguments(space, "e", self.accumulated)
         return self.store_results(space, outputs, "finish", arguments)
 
 
-@dataclass(slots=True)
-class _Split:
-    """A body in two parts.
-
-    Attributes
-    ----------
-    outer : Body
-        Runs once per row, over the kept dimensions.
-    results : list of int
-        The values of `outer` that `inner` uses: there, ``Accumulated(-1 - n)`` is result n.
-    inner : Body
-        Runs at every point.
-    values : dict
-        Root -> its number in `inner`.
-    """
-
-    outer: Body = field(default_factory=Body)
-    results: list[int] = field(default_factory=list[int])
-    inner: Body = field(default_factory=Body)
-    values: dict[int, int] = field(default_factory=dict[int, int])
-
-
-def _split(body: Body, roots: set[int], rank: int, *, loads: bool) -> _Split:
+def _split(
+    body: Body, roots: set[int], rank: int, *, loads: bool
+) -> tuple[Body, list[int], Body, dict[int, int]]:
     """Move code that is constant along a row out of the loop over the row.
 
     Not every browser's compiler does this. Without it, dividing a sum by the row length would be
@@ -282,6 +224,11 @@ def _split(body: Body, roots: set[int], rank: int, *, loads: bool) -> _Split:
     `roots` are the values that are used outside the body. With ``loads=False`` no load is moved.
     This is for rows of a single point: every load could be moved out of these, and they would need
     a different program from longer rows.
+
+    Returns
+    -------
+    The body that runs once per row, its values that the other one uses (``Accumulated(-1 - n)`` is
+    number n of these), the body that runs at every point, and from each root to its value in it.
     """
     invariant: list[bool] = []
     for i in body.instructions:
@@ -291,31 +238,31 @@ def _split(body: Body, roots: set[int], rank: int, *, loads: bool) -> _Split:
         elif isinstance(i, Mask):
             constant &= all(d < rank for d, _, _ in i.ranges)
         invariant.append(constant)
-    split = _Split()
+    inner, outer = Body(), Body()
+    values: dict[int, int] = {}
     passed: dict[int, int] = {}  # invariant values that the inner part needs, in order
 
     def value(n: int) -> int:
         """Return the value of the inner part that is value n of the body."""
-        if n not in split.values:
+        if n not in values:
             i = body.instructions[n]
             if invariant[n] and not isinstance(i, Const | Accumulated):
                 i = Accumulated(-1 - passed.setdefault(n, len(passed)), i.dtype)
-            split.values[n] = split.inner.add(i)
-        return split.values[n]
+            values[n] = inner.add(i)
+        return values[n]
 
     for n, i in enumerate(body.instructions):
         if not invariant[n]:
-            split.values[n] = split.inner.add(i.renumbered({a: value(a) for a in i.operands}))
-    split.values = {n: value(n) for n in roots}
+            values[n] = inner.add(i.renumbered({a: value(a) for a in i.operands}))
 
     def over_rows(i: Instruction) -> int:
         if isinstance(i, Addressed):
             i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
-        return split.outer.add(i)
+        return outer.add(i)
 
-    outer = copied(body, passed, over_rows)
-    split.results = [outer[n] for n in passed]
-    return split
+    used = {n: value(n) for n in roots}
+    by_row = copied(body, passed, over_rows)
+    return outer, [by_row[n] for n in passed], inner, used
 
 
 class SplitBody:
@@ -327,56 +274,52 @@ class SplitBody:
         The values that are used.
     mark : str
         A suffix for every declared name, if a kernel has several stages.
-    accumulated : callable
-        The results of earlier stages.
     """
 
-    def __init__(
-        self,
-        writer: WalkWriter,
-        body: Body,
-        roots: set[int],
-        mark: str = "",
-        accumulated: Results = _no_result,
-    ) -> None:
+    def __init__(self, writer: WalkWriter, body: Body, roots: set[int], mark: str = "") -> None:
         self.writer, self.walk, self.mark = writer, writer.walk, mark
-        self.accumulated = accumulated
         dims = self.walk.dims
-        self.parts = _split(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
-        self.inner = BodyCode(writer, self.parts.inner, dims, self.walk.width)
-        self.outer = BodyCode(writer, self.parts.outer, dims.kept, self.walk.columns)
+        has_points = size_of(dims.reduced.extents) > 1
+        outer, self.results, inner, self.values = _split(body, roots, dims.rank, loads=has_points)
+        self.coordinates, self.space = writer.point()
+        self.inner = BodyCode(writer, inner, dims, self.walk.width)
+        self.outer = BodyCode(writer, outer, dims.kept, self.walk.columns)
 
     def value(self, number: int) -> str:
-        return f"v{self.parts.values[number]}"
+        return f"v{self.values[number]}"
 
     def define(self, name: str, results: list[str], kind: str) -> None:
         """Add the function for each point, and the one for each row."""
-        code, results_of_row = self.writer.code, self.parts.results
-        code.append(self.inner.function(name, list(self.parts.values.values()), kind, results))
-        if results_of_row:
-            dtypes = [self.parts.outer.dtype(n) for n in results_of_row]
+        self.inner.function(name, list(self.values.values()), kind, results)
+        if self.results:
+            dtypes = [self.outer.body.dtype(n) for n in self.results]
             kind, declaration = returns(dtypes, f"Ahead{self.mark}")
-            function = self.outer.function(f"ahead{self.mark}", results_of_row, kind)
-            code += [declaration, function]
+            self.writer.code.append(declaration)
+            self.outer.function(f"ahead{self.mark}", self.results, kind)
 
     def before(self) -> list[str]:
-        """Return statements that compute the row-invariant part before the loop."""
-        if not self.parts.results:
-            return []
-        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
-        arguments = self.outer.arguments(space, "h", self.accumulated)
-        return arguments.call(f"ahead{self.mark}", "ahead")
+        """Return statements before the loop, after all addresses inside it are known.
 
-    def arguments(self, space: Space) -> Arguments:
-        """Load the arguments of the function for each point."""
+        They compute the row-invariant part of the body and of the addresses.
+        """
+        if not self.results:
+            return self.space.hoisted
+        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
+        arguments = self.outer.arguments(space, "h", self.writer.accumulated)
+        return [*arguments.call(f"ahead{self.mark}", "ahead"), *self.space.hoisted]
+
+    def arguments(self) -> Arguments:
+        """Find point `j` of a row, and load the arguments of the function for each point."""
 
         def accumulated(number: int, lane: int) -> str:
             if number >= 0:
-                return self.accumulated(number, lane)
+                return self.writer.accumulated(number, lane)
             ahead = 0 if self.walk.dims.by_rows else lane
-            return f"ahead{ahead}{field_of(self.parts.results, -1 - number)}"
+            return f"ahead{ahead}{field_of(self.results, -1 - number)}"
 
-        return self.inner.arguments(space, "a", accumulated)
+        arguments = self.inner.arguments(self.space, "a", accumulated)
+        arguments.statements[:0] = self.coordinates
+        return arguments
 
 
 class StageWriter(SplitBody):
@@ -384,31 +327,19 @@ class StageWriter(SplitBody):
 
     Parameters
     ----------
-    folds : tuple of Accumulator
-        The folds of the stage.
-    element : Body
-        The body that it folds.
     merges : bool
         The stage folds results of slices: the instructions of `element` load the words of
         accumulators.
     """
 
     def __init__(
-        self,
-        writer: WalkWriter,
-        folds: tuple[Accumulator, ...],
-        element: Body,
-        *,
-        merges: bool = False,
-        mark: str = "",
-        accumulated: Results = _no_result,
+        self, writer: WalkWriter, stage: ReduceStage, mark: str = "", *, merges: bool = False
     ) -> None:
-        self.folds = folds
-        self.merges = merges
+        self.stage, self.folds, self.merges = stage, stage.folds, merges
         self.chain = MERGED_CHAIN if merges else CHAIN
-        roots = {v for f in folds for v in (f.value, f.index) if v is not None}
-        roots = set(range(len(element.instructions))) if merges else roots
-        super().__init__(writer, element, roots, mark, accumulated)
+        roots = {v for f in stage.folds for v in (f.value, f.index) if v is not None}
+        roots = set(range(len(stage.element.instructions))) if merges else roots
+        super().__init__(writer, stage.element, roots, mark)
 
     def acc(self, lane: int) -> str:
         return f"acc{self.mark}{lane}"
@@ -447,8 +378,7 @@ class StageWriter(SplitBody):
     def _made(self, text: str, fold: Accumulator, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
-            words = range(word, word + dtype.words)
-            return from_words(dtype, *map(self.value, words))
+            return from_words(dtype, *map(self.value, range(word, word + dtype.words)))
         index = "" if fold.index is None else self.value(fold.index)
         return text.format(x=self.value(fold.value), i=index, t=fold.dtype.wgsl)
 
@@ -461,12 +391,10 @@ class StageWriter(SplitBody):
         next level, and so on. As in pairwise summation (Higham, The accuracy of floating point
         summation, 1993), the error grows with the length of a chain, not with the number of points.
         """
-        inner, space = self.writer.point()
-        before = self.before()
-        step = [*inner, *self.arguments(space).call(f"element{self.mark}", "value")]
+        step = self.arguments().call(f"element{self.mark}", "value")
         levels = self.walk.levels + self.merges if any(fold.rounds for fold in self.folds) else 0
         loop = self._level(step, levels, "last", f"acc{self.mark}")
-        return [*self.writer.split, *before, *space.hoisted, "var at = first + lane;", *loop]
+        return [*self.writer.split, *self.before(), "var at = first + lane;", *loop]
 
     def _combined(self, into: str, values: str) -> list[str]:
         """Return statements that fold values into accumulators, for each lane of a vector."""
@@ -541,9 +469,9 @@ class _Writer(WalkWriter):
         walk: Walk,
         element: Body,
         context: Context,
-        partial: int | None,
+        partial: int | None = None,
         *,
-        merges: bool,
+        merges: bool = False,
     ) -> None:
         self.word_dtypes = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
         outputs = tuple(
@@ -551,8 +479,7 @@ class _Writer(WalkWriter):
         )
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
         super().__init__(replace(kernel, outputs=outputs), walk, context, *sizes, *walk.placing)
-        self.partial = partial
-        self.merges = merges
+        self.partial, self.merges = partial, merges
         self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         kept = walk.dims.kept
         bodies = (element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
@@ -562,13 +489,26 @@ class _Writer(WalkWriter):
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        self.stage = StageWriter(self, tuple(kernel.accumulators()), element, merges=merges)
+        stage = ReduceStage(element, tuple(kernel.accumulators()))
+        self.stage = StageWriter(self, stage, merges=merges)
 
-    def regions(self) -> dict[str, list[str]]:
-        """Return the regions of the template; complete the bindings, the parameters and the code.
+    def accumulated(self, number: int, lane: int) -> str:
+        return self.stage.result(number, lane)
 
-        Call it once.
-        """
+    def fold(self) -> Dispatch:
+        """Return the dispatch."""
+        kernel, walk, stage = self.kernel, self.walk, self.stage.stage
+        rows, folding, stored = size_of(kernel.kept), replace(kernel, stages=(stage,)), 0
+        if self.partial is not None:  # the row body and the outputs are those of the next pass
+            folding = replace(folding, row=Body(), outputs=())
+            stored = kernel.accumulated_words * walk.slices * rows * uint32.itemsize
+        work = rows * (size_of(kernel.reduced) * stage.element.cost + kernel.row.cost)
+        counts = {"operations": folding.operations(), "traffic": folding.traffic() + stored}
+        variant, regions = "slices" if self.merges else walk.variant, self._regions()
+        return self.dispatch("reduce", variant, walk.groups, work=work, **counts, regions=regions)
+
+    def _regions(self) -> dict[str, list[str]]:
+        """Return the regions of the template; complete bindings, parameters and code."""
         outputs, stage = self.kernel.outputs, self.stage
         stage.declare()
         fold = stage.fold()
@@ -613,16 +553,14 @@ class _Writer(WalkWriter):
             for n, output in enumerate(outputs):
                 if output.slot in self.word_dtypes:
                     (texts[n],) = as_words(self.word_dtypes[output.slot], texts[n])
-            return self.finish(self.stage.result, texts)
+            return self.finish(texts)
 
-        accumulator_words = [
-            (part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)
-        ]
+        words = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
 
         def part(number: int, lane: int) -> str:
             if not outputs[number].dtype.is_word:
                 return f"acc{lane}.p{number}"
-            accumulator, word = accumulator_words[number]
+            accumulator, word = words[number]
             return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
 
         space = Space(self.row, walk.dims.kept, walk.columns)

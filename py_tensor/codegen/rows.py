@@ -16,9 +16,8 @@ def fits(profile: AdapterProfile) -> Fits:
     """Return the test for kernels that may pass over their rows several times on this adapter."""
 
     def fit(kernel: Kernel) -> bool:
-        return profile.revisits(size_of(kernel.kept), size_of(kernel.reduced)) and is_by_rows(
-            kernel, kernel.bodies()
-        )
+        rows, elements = size_of(kernel.kept), size_of(kernel.reduced)
+        return profile.revisits(rows, elements) and is_by_rows(kernel, kernel.bodies())
 
     return fit
 
@@ -44,6 +43,9 @@ class _Writer(WalkWriter):
         outputs += [(x, mode_of(x, dims, walk.width) == "v") for x in spread]
         self.bind_bodies([*bodies, (kernel.row, dims.kept, 1)], outputs)
 
+    def accumulated(self, number: int, lane: int) -> str:
+        return f"t{number}"  # which all lanes of a row share
+
     def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template; complete the parameters and the code."""
         stages: list[str] = []
@@ -54,17 +56,17 @@ class _Writer(WalkWriter):
             first += len(stage.folds)
         spread = self._spread()
         if self.kernel.outputs:
-            spread += braced("if (lane == 0u)", self.finish(_total))
+            spread += braced("if (lane == 0u)", self.finish())
         return {"stages": stages, "spread": [*self.split, *spread]}
 
     def _stage(self, stage: ReduceStage, mark: str, first: int) -> list[str]:
         """Fold the row, and make the results available to every lane as t0, t1, ..."""
-        writer = StageWriter(self, stage.folds, stage.element, mark=mark, accumulated=_total)
+        writer = StageWriter(self, stage, mark)
         writer.declare()
         lines = [*writer.start(), *braced("if (row < rows)", writer.fold()), *writer.share()]
         lines += ["workgroupBarrier();", f"{writer.acc(0)} = shared_accs{mark}[invocation - lane];"]
         results = (writer.result(n, 0) for n in range(len(stage.folds)))
-        return [*lines, *(f"let {_total(n, 0)} = {x};" for n, x in enumerate(results, first))]
+        return [*lines, *(f"let t{n} = {x};" for n, x in enumerate(results, first))]
 
     def _spread(self) -> list[str]:
         """Return the loop that computes and stores the spread outputs of a row."""
@@ -72,17 +74,9 @@ class _Writer(WalkWriter):
         if not outputs:
             return []
         roots = {output.value for output in outputs}
-        body = SplitBody(self, self.kernel.spread, roots, accumulated=_total)
+        body = SplitBody(self, self.kernel.spread, roots)
         kind, declaration = returns([o.dtype for o in outputs], "Spread")
         self.code.append(declaration)
         body.define("spread", [body.value(o.value) for o in outputs], kind)
-        inner, space = self.point()
-        before = body.before()
-        stores = self.store_results(space, outputs, "spread", body.arguments(space))
-        loop = braced("for (var j = lane; j < last; j += lanes)", [*inner, *stores])
-        return [*before, *space.hoisted, *loop]
-
-
-def _total(number: int, lane: int) -> str:
-    """Return the name of the result of an accumulator, which all lanes of a row share."""
-    return f"t{number}"
+        stores = self.store_results(body.space, outputs, "spread", body.arguments())
+        return [*body.before(), *braced("for (var j = lane; j < last; j += lanes)", stores)]

@@ -32,22 +32,18 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     stage = ReduceStage(scanned.element, (scanned.fold,))
     walk = _arrange(kernel, stage, context.profile)
     if walk.slices == 1:
-        return [_dispatch(kernel, scanned, walk, None, context)]
+        # A placeholder for the results of slices, so that one program serves whole rows, too.
+        carry = context.temporary(4 * scanned.fold.dtype.itemsize)
+        return [_dispatch(kernel, walk, carry, context)]
     length = walk.slice_steps * (walk.width if walk.dims.by_rows else 1)
     folded = Kernel(kernel.kept, kernel.reduced, (stage,), Body(), (), kernel.label)
     first, sums = fold_slices(folded, length, context)
     slot = context.temporary(size_of(kernel.kept) * walk.slices * sums.dtype.itemsize)
-    over_slices = replace(
-        kernel,
-        reduced=(walk.slices,),
-        stages=(Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),),
-        spread_outputs=(Output(slot, 0, sums.dtype, sums.access, whole=False),),
-    )
-    return [
-        first,
-        *lower_scan(over_slices, context),
-        _dispatch(kernel, scanned, walk, slot, context),
-    ]
+    stages = (Scanned(Body.of([sums]), Accumulator(scanned.fold.op, 0, sums.dtype)),)
+    outputs = (Output(slot, 0, sums.dtype, sums.access, whole=False),)
+    over_slices = replace(kernel, reduced=(walk.slices,), stages=stages, spread_outputs=outputs)
+    scans = lower_scan(over_slices, context)
+    return [first, *scans, _dispatch(kernel, walk, slot, context)]
 
 
 def _arrange(kernel: Kernel, stage: ReduceStage, profile: AdapterProfile) -> Walk:
@@ -59,21 +55,20 @@ def _arrange(kernel: Kernel, stage: ReduceStage, profile: AdapterProfile) -> Wal
     return replace(whole, lanes=lanes).cut(-(-whole.steps // (slices * unit)) * unit)
 
 
-def _dispatch(
-    kernel: Kernel, scanned: Scanned, walk: Walk, carry: int | None, context: Context
-) -> Dispatch:
-    """Return one scan pass; `carry` is the buffer of scanned results of slices, if sliced."""
-    if carry is None:  # a placeholder, so that one program serves whole rows and slices
-        carry = context.temporary(4 * scanned.fold.dtype.itemsize)
-    form = _Tiles if walk.lanes > 1 else _Serial
-    writer = form(kernel, scanned, walk, carry, context)
-    return writer.dispatch(
-        writer.template,
-        f"{walk.variant}, {writer.order}",
-        writer.groups(),
-        work=size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
-        regions=writer.regions(),
-    )
+def _dispatch(kernel: Kernel, walk: Walk, carry: int, context: Context) -> Dispatch:
+    """Return one scan pass; `carry` is the buffer of scanned results of slices."""
+    sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
+    if walk.lanes > 1:
+        lanes = walk.lanes, walk.lanes.bit_length() - 1
+        writer = _Tiles(kernel, walk, carry, context, *sizes, *lanes)
+        template, order, groups = "scan_tiles", "in tiles", walk.groups
+    else:
+        writer = _Serial(kernel, walk, carry, context, *sizes)
+        template, order = "scan_serial", "one by one"
+        groups = -(-walk.rows * walk.slices // walk.workgroup)
+    work = size_of(kernel.kept + kernel.reduced) * (writer.body.cost + 2)
+    variant, regions = f"{walk.variant}, {order}", writer.regions()
+    return writer.dispatch(template, variant, groups, work=work, regions=regions)
 
 
 class _Writer(WalkWriter):
@@ -85,40 +80,30 @@ class _Writer(WalkWriter):
         Statements that declare value0, value1, ... at `j`, and that store result0, result1, ...
     """
 
-    template = ""
-    order = ""  # of the elements, for the variant
-
     def __init__(
-        self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: int, context: Context
+        self, kernel: Kernel, walk: Walk, carry: int, context: Context, *sizes: int
     ) -> None:
-        sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(kernel, walk, context, *sizes, *self.lane_sizes(walk))
-        self.fold = scanned.fold
+        super().__init__(kernel, walk, context, *sizes)
+        scanned = stage_of(kernel, Scanned)
+        self.fold, self.body = scanned.fold, scanned.element
         self.kind = str(self.fold.dtype.wgsl)
         (output,), dims = kernel.spread_outputs, walk.dims
         vector = mode_of(output, dims, walk.width) == "v"
         self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
         self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
-        self.start = self._start(scanned.element)
-
-    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
-        """Return further parameters at the start."""
-        return ()
-
-    def groups(self) -> int:
-        return self.walk.groups
+        self.start = self._start()
 
     def regions(self) -> dict[str, list[str]]:
         """Return the regions of the template."""
         raise NotImplementedError
 
-    def _start(self, element: Body) -> list[str]:
+    def _start(self) -> list[str]:
         """Return statements that find the row and its start values acc0, acc1, ...
 
         Also write the functions that fold and that compute an element, and `load` and `save`.
         """
         columns, width, dtype = self.walk.columns, self.walk.width, self.fold.dtype
-        body = SplitBody(self, element, {self.fold.value})
+        body = SplitBody(self, self.body, {self.fold.value})
         (identity,) = self.fold.op.identity(dtype)
         lines = [*self.split, f"let none = {self.params.value(identity, dtype)};"]
         lines += self.lanes("var acc# = none;", columns)
@@ -127,19 +112,18 @@ class _Writer(WalkWriter):
         fields = [f".{c}" for c in XYZW] if self.bindings[-1].vector else [""]
         starts = [f"acc{n} = carried{field};" for n, field in enumerate(fields)]
         lines += braced("if (slice > 0u)", [carried, *starts])
-        inner, space = self.point()
-        lines += body.before()
-        self.load = [*inner, *body.arguments(space).call("element", "value")]
+        self.load = body.arguments().call("element", "value")
 
         def result(number: int, lane: int) -> str:
             return wrapped(dtype, f"result{lane}")
 
-        self.save = [*inner, *self.store(space, self.kernel.spread_outputs, width, result)]
+        outputs = self.kernel.spread_outputs
+        self.save = [*body.coordinates, *self.store(body.space, outputs, width, result)]
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
         body.define("element", [body.value(self.fold.value)], self.kind)
-        return [*lines, *space.hoisted]
+        return [*lines, *body.before()]
 
     @staticmethod
     def lanes(statement: str, count: int) -> list[str]:
@@ -149,12 +133,6 @@ class _Writer(WalkWriter):
 
 class _Serial(_Writer):
     """One invocation per slice: `shaders/kernels/scan_serial.wgsl`."""
-
-    template = "scan_serial"
-    order = "one by one"
-
-    def groups(self) -> int:
-        return -(-self.walk.rows * self.walk.slices // self.walk.workgroup)
 
     def regions(self) -> dict[str, list[str]]:
         """Scan parts of `CHAIN` points; `CHAIN` parts make a larger part."""
@@ -204,12 +182,6 @@ class _Serial(_Writer):
 
 class _Tiles(_Writer):
     """Several lanes per slice: `shaders/kernels/scan_tiles.wgsl`."""
-
-    template = "scan_tiles"
-    order = "in tiles"
-
-    def lane_sizes(self, walk: Walk) -> tuple[int, ...]:
-        return walk.lanes, walk.lanes.bit_length() - 1
 
     def regions(self) -> dict[str, list[str]]:
         fields = ", ".join(f"{c}: {self.kind}" for c in XYZW)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 from py_tensor.base.dtypes import in_words, int32, uint32
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.map import Sweep, copying, lower_map, mapped
+from py_tensor.codegen.map import copying, lower_map, mapped
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.sort import lower_sort, row_kernel
-from py_tensor.codegen.walk import Space, decode_coordinates
+from py_tensor.codegen.walk import Space, Sweep, decode_coordinates
 from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import NOWHERE, Access, Body, Convert, Load, copied
 from py_tensor.schedule.kernel import Kernel, Output, Scattered, Sorted
@@ -60,7 +60,7 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
         return dispatches + _combined_in_order(kernel, stage, context)
     if dtype.is_floating:
         return [*dispatches, passes.combine_floats()]
-    return [*dispatches, passes.combine_in_bins() if passes.fit_bins() else passes.combine()]
+    return [*dispatches, passes.combine()]
 
 
 def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
@@ -129,14 +129,10 @@ class _Writer(Writer):
 
     def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:
         """Return a dispatch of the program with `items` invocations for `length` values each."""
-        element = self.stage.element
-        return self.dispatch(
-            template,
-            variant,
-            -(-items // self.context.profile.workgroup),
-            work=items * length * (element.cost + 8),
-            operations=size_of(self.kernel.kept) * element.operations,
-        )
+        element, groups = self.stage.element, -(-items // self.context.profile.workgroup)
+        work = items * length * (element.cost + 8)
+        operations = size_of(self.kernel.kept) * element.operations
+        return self.dispatch(template, variant, groups, work=work, operations=operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,20 +179,18 @@ class _Passes:
         return [*dispatches, self._put(writer, "last value", put)]
 
     def combine(self) -> Dispatch:
-        """Combine integers by one atomic operation each."""
-        writer, stage = self._writer(), self.stage
+        """Combine integers by atomic operations."""
+        stage, size = self.stage, size_of(self.kernel.kept)
+        if stage.size <= min(self.context.profile.max_bins, size // MIN_FOR_EACH):
+            return self._combine_in_bins(size)
+        writer = self._writer()
         target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
         put = f"{_ATOMIC[stage.mode]}(&{target}[at], value_at(item));"
         return self._put(writer, stage.mode, put)
 
-    def fit_bins(self) -> bool:
-        size = self.stage.size
-        most = min(self.context.profile.max_bins, size_of(self.kernel.kept) // MIN_FOR_EACH)
-        return size <= most
-
-    def combine_in_bins(self) -> Dispatch:
+    def _combine_in_bins(self, size: int) -> Dispatch:
         """Combine integers first within each workgroup and then across workgroups."""
-        stage, profile, size = self.stage, self.context.profile, size_of(self.kernel.kept)
+        stage, profile = self.stage, self.context.profile
         each = -(-size // (profile.workgroup * profile.wanted_groups))
         chunk = profile.workgroup * each
         writer = self._writer(chunk, stage.size)

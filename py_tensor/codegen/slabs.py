@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
-
-from py_tensor.base.shapes import size_of
-from py_tensor.schedule.kernel import Kernel
 
 MIB = 1 << 20
 _LARGE_STEP = MIB // 4
@@ -36,22 +32,3 @@ class Slab(NamedTuple):
     @property
     def nbytes(self) -> int:
         return self.slice_bytes * self.slices
-
-
-def slab_of(kernel: Kernel) -> Slab:
-    """Return the slab for the outputs of a kernel."""
-    nbytes = size_of(kernel.kept) * kernel.outputs[0].dtype.itemsize
-    return Slab(size_class(nbytes), len(kernel.outputs))
-
-
-def in_slab(kernel: Kernel, slot: int) -> Kernel:
-    """Return the kernel with its outputs in the slices of the slab with this slot.
-
-    The start of a slice is added to the offset of its output, so it is a parameter of the program.
-    """
-    step = slab_of(kernel).slice_bytes // kernel.outputs[0].dtype.itemsize
-    outputs = tuple(
-        replace(o, slot=slot, access=replace(o.access, offset=o.access.offset + n * step))
-        for n, o in enumerate(kernel.outputs)
-    )
-    return replace(kernel, outputs=outputs)

@@ -69,9 +69,8 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         by_word = replace(stage, element=body, value=value, dtype=dtype, indices=True)
         output = Output(target, 0, int32, flat, whole=False)
         spread = Body.of([Accumulated(0, int32)])
-        return lower_sort(
-            replace(kernel, stages=(by_word,), spread=spread, spread_outputs=(output,)), context
-        )
+        ordered = replace(kernel, stages=(by_word,), spread=spread, spread_outputs=(output,))
+        return lower_sort(ordered, context)
 
     first_output = Output(values, stage.value, stage.dtype, flat, whole=False)
     dispatches = [stored(stage.element, first_output)]

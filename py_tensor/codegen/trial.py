@@ -91,10 +91,8 @@ def source() -> str:
         functions.append(renamed_function(candidate.function, candidate.implementation, name))
         # Also divide a value by itself, because compilers fold x / x to 1.
         for operands in ("x, y", "x, x") if candidate.operands == 2 else ("x",):
-            checks.append(
-                f"    if (is_wrong({name}({operands}), {candidate.function}({operands}), "
-                f"{candidate.ulp}u)) {{ atomicAdd(&wrong[{n}], 1u); }}"
-            )
+            results = f"{name}({operands}), {candidate.function}({operands}), {candidate.ulp}u"
+            checks.append(f"    if (is_wrong({results})) {{ atomicAdd(&wrong[{n}], 1u); }}")
     specials = ", ".join(f"{bits:#x}u" for bits in SPECIALS)
     body = _SAMPLES.format(specials=specials, count=len(CANDIDATES), checks="\n".join(checks))
     text = "\n".join([*functions, body])
@@ -103,11 +101,10 @@ def source() -> str:
 
 def passed(wrong: Sequence[int]) -> Implementations:
     """Return the implementations that passed, given the trial's counts of wrong samples."""
-    chosen: dict[str, str] = {}
-    for candidate, count in zip(CANDIDATES, wrong, strict=False):  # a failed trial has no counts
-        if count == 0:
-            chosen.setdefault(candidate.function, candidate.implementation)
-    return tuple(sorted(chosen.items()))
+    # A failed trial has no counts.
+    passing = [c for c, count in zip(CANDIDATES, wrong, strict=False) if count == 0]
+    # The first one of a function is used.
+    return tuple(sorted({c.function: c.implementation for c in reversed(passing)}.items()))
 
 
 def described(implementations: Implementations) -> Mapping[str, str]:

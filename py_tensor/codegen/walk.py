@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from py_tensor.base.layout import Merged, merge_dims
-from py_tensor.base.shapes import size_of
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.program import Params
 from py_tensor.schedule.body import Access, Addressed, Body, Load, Mask
@@ -206,6 +206,43 @@ class Padded:
         return self.merged.position(dim) + len(self.extents) - len(self.merged.extents)
 
 
+class Sweep(Padded):
+    """The dimensions that an elementwise kernel iterates over; few ranks, for few programs.
+
+    If every access is one contiguous run, there is one dimension. Otherwise there are as many as
+    the expression has, even if its sizes let some of them be merged: the leading ones then have
+    extent 1, and `decode_coordinates` skips them.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def over(kept: Shape, body: Body, outputs: Sequence[Output] = ()) -> Sweep:
+        """Return a sweep over the dimensions of a body and its outputs, merged where possible."""
+        maps = [*accesses(body), *(o.access.strides for o in outputs)]
+        merged = merge_dims(kept, maps, range(len(kept)), mask_dims(body))
+        count = len(merged.extents)
+        is_run = count <= 1 and all(merged.strides(m) == (1,) * count for m in maps)
+        return Sweep.to(merged, padded_class(count, len(kept), is_run=is_run))
+
+    def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
+        """Return an access's strides over these dimensions; a single element has stride 1."""
+        return super().strides(of) if self.merged.extents else (1,)
+
+    def steps(self, width: int) -> tuple[int, ...]:
+        """Return extents in steps of `width` along the last dimension."""
+        return (*self.extents[:-1], -(-self.extents[-1] // width))
+
+    def permuted(self, second_last: int, last: int) -> Sweep:
+        """Return the same sweep with these dimensions moved to the end; -1 is the last one."""
+        merged, count = self.merged, len(self.merged.extents)
+        moved = [d % len(self.extents) - len(self.extents) + count for d in (second_last, last)]
+        order = [*(d for d in range(count) if d not in moved), *moved]
+        extents = tuple(merged.extents[d] for d in order)
+        groups = tuple(merged.groups[d] for d in order)
+        return Sweep.to(Merged(extents, groups), len(self.extents))
+
+
 @dataclass(frozen=True, slots=True)
 class Dimensions:
     """The dimensions of a space, in iteration order and merged where possible.
@@ -275,8 +312,8 @@ class Walk:
     rows: int
     lanes: int
     lanes_apart: bool
-    slices: int
-    slice_steps: int
+    slices: int = 1
+    slice_steps: int = 1
 
     @property
     def columns(self) -> int:
@@ -337,8 +374,7 @@ def arrange(
         kept_order = list(range(rank))
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
     count = len(reduced.extents)
-    count = padded_class(count, len(kernel.reduced), is_run=count <= 1)
-    inner = Padded.to(reduced, count)
+    inner = Padded.to(reduced, padded_class(count, len(kernel.reduced), is_run=count <= 1))
     dims = Dimensions(rank, Padded.to(kept, rank_class(rank)), inner, by_rows)
     longest = max(body.cost for body in bodies)
     vectors = vectors and longest <= COSTLY and not kernel.has_wide
@@ -362,9 +398,7 @@ def arrange(
         rows=rows,
         lanes=lanes_of(profile, rows, steps, apart=not by_rows),
         lanes_apart=not by_rows,
-        slices=1,
-        slice_steps=max(1, steps),
-    )
+    ).cut(steps)
 
 
 def dimensions(

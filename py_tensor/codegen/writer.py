@@ -124,6 +124,10 @@ class Writer:
         written = {o.slot: result(o.slot, o.dtype, lanes if vector else 0) for o, vector in outputs}
         self.bindings += [*read.values(), *faults, *written.values()]
 
+    def binding(self, slot: int) -> int:
+        """Return the number of the first binding of a buffer."""
+        return next(n for n, b in enumerate(self.bindings) if b.slot == slot)
+
     def put(self, slot: int, dtype: DType, at: str, value: str) -> str:
         """Add a binding for a result; return a statement that stores an element there."""
         self.bindings.append(result(slot, dtype))
@@ -142,7 +146,7 @@ class Writer:
         """
         code = BodyCode(self, body, space.axes, 1)
         kind = kind or str(body.dtype(value).wgsl)
-        self.code.append(code.function(name, [value], kind))
+        code.function(name, [value], kind)
         arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
@@ -215,18 +219,13 @@ class Writer:
         declared.append(self.params.declaration(len(self.bindings)))
         texts = {"interface": "\n".join([*declared, *self.code])}
         for name, region in (regions or {}).items():
-            text = region if isinstance(region, str) else indented(template, name, region)
-            texts[name] = text
-        return Dispatch(
-            self.context.programs.get(template, kernel.label, self.bindings, texts, variant),
-            tuple(b.slot for b in self.bindings),
-            tuple(self.params.values),
-            tuple(self.params.consts),
-            groups,
-            work,
-            kernel.operations() if operations is None else operations,
-            kernel.traffic() if traffic is None else traffic,
-        )
+            texts[name] = region if isinstance(region, str) else indented(template, name, region)
+        programs, slots = self.context.programs, tuple(b.slot for b in self.bindings)
+        program = programs.get(template, kernel.label, self.bindings, texts, variant)
+        values, consts = tuple(self.params.values), tuple(self.params.consts)
+        operations = kernel.operations() if operations is None else operations
+        traffic = kernel.traffic() if traffic is None else traffic
+        return Dispatch(program, slots, values, consts, groups, work, operations, traffic)
 
 
 def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
@@ -321,7 +320,7 @@ class BodyCode:
     def __init__(
         self, writer: Writer, body: Body, axes: Axes, width: int, noted: list[str] | None = None
     ) -> None:
-        self.body, self.axes, self.width = body, axes, width
+        self.writer, self.body, self.axes, self.width = writer, body, axes, width
         self.bindings, self.params = writer.bindings, writer.params
         self.modes = load_modes(body, axes, width)
         self.noted = noted
@@ -331,13 +330,18 @@ class BodyCode:
         argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
-    def binding(self, load: Load | Gather) -> int:
-        return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
+    def outputs(
+        self, name: str, outputs: Sequence[Output], texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the body as a function that returns the values of these outputs."""
+        kind, declaration = returns([o.dtype for o in outputs])
+        self.writer.code.append(declaration)
+        self.function(name, [o.value for o in outputs], kind, texts)
 
     def function(
-        self, name: str, results: Sequence[int], returns: str, texts: Sequence[str] | None = None
-    ) -> str:
-        """Return the body as a function that returns these values, with loops for repeated parts.
+        self, name: str, results: Sequence[int], kind: str, texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the body as a function that returns these values, with loops for repeated parts.
 
         `texts`, if given, is the WGSL of the returned values, in terms of the values
         ``v{n}``.
@@ -359,12 +363,9 @@ class BodyCode:
             if n not in written:
                 lines += (f"  {line}" for line in self._statements(n, blocks))
         values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
-        text = (
-            f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
-            + "\n".join([*lines, f"  return {returns}({values});"])
-            + "\n}"
-        )
-        return _renumbered(text) if loops else text
+        head = f"fn {name}({', '.join(arguments)}) -> {kind} {{"
+        text = "\n".join([head, *lines, f"  return {kind}({values});", "}"])
+        self.writer.code.append(_renumbered(text) if loops else text)
 
     def _statements(self, n: int, blocks: Blocks) -> list[str]:
         """Return statements that compute value n (both arms of a `Select`); none for arguments."""
@@ -440,10 +441,8 @@ class BodyCode:
             newer = Before(x.position, x.back - 1) if x.back > 1 else Current(x.position)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
-        return [
-            *lines,
-            *(f"let v{loop.iterations[-x.back][x.position]} = {name(x)};" for x in loop.used),
-        ]
+        values = [(loop.iterations[-x.back][x.position], name(x)) for x in loop.used]
+        return lines + [f"let v{n} = {variable};" for n, variable in values]
 
     def _place(self, address: Address, n: int) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
@@ -452,11 +451,7 @@ class BodyCode:
         for j, (value, extent, stride) in enumerate(
             zip(address.indices, address.extents, address.strides, strict=True)
         ):
-            index, size, step = (
-                f"v{value}",
-                self.params.add(extent),
-                self.params.add(stride),
-            )
+            index, size, step = f"v{value}", self.params.add(extent), self.params.add(stride)
             where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
             index = f"index_from_{dtype.wgsl}({index})" if dtype.is_wide else index
             if dtype.wgsl == "u32":
@@ -478,7 +473,7 @@ class BodyCode:
                     self.noted.append(word)
                     lines.append(f"{name} = max({name}, select(0u, {bits}, {bad}{guard}));")
                 else:
-                    noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
+                    noted = f"atomicMax(&{self._fault(word)}, {bits});"
                     lines.append(f"if ({bad}{guard}) {{ {noted} }}")
         if not address.clips:
             lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
@@ -491,12 +486,12 @@ class BodyCode:
     def reports(self) -> list[str]:
         """Return statements that store the recorded indices."""
         return [
-            f"if (noted{n} != 0u) {{ atomicMax(&b{self._faults()}[{word}], noted{n}); }}"
+            f"if (noted{n} != 0u) {{ atomicMax(&{self._fault(word)}, noted{n}); }}"
             for n, word in enumerate(self.noted or ())
         ]
 
-    def _faults(self) -> int:
-        return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
+    def _fault(self, word: str) -> str:
+        return f"b{self.writer.binding(FAULTS)}[{word}]"
 
     def _text(self, i: Instruction, operands: Sequence[str] | None = None) -> str:
         """Return WGSL of an instruction; `operands` names its operands."""
@@ -515,7 +510,7 @@ class BodyCode:
                 zero = self.params.value(0.0, float32)
                 return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
-                number = self.binding(i)
+                number = self.writer.binding(i.slot)
                 return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
                 low, high = self.params.add(i.low), self.params.add(i.high)
@@ -563,7 +558,7 @@ class BodyCode:
         return result
 
     def _load(self, space: Space, load: Load, name: str, result: Arguments) -> list[str]:
-        number = self.binding(load)
+        number = self.writer.binding(load.slot)
         mode, binding, lanes = self.modes[load], self.bindings[number], self.width
         if mode == "v":
             where = address(self.params, space, load.access, binding.lanes)

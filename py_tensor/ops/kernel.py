@@ -13,8 +13,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, parse_shape
-from py_tensor.codegen.custom import Buffer, CustomPass
-from py_tensor.codegen.nesting import MAX_NESTING, nesting_of
+from py_tensor.codegen.custom import MAX_NESTING, Buffer, CustomPass, nesting_of
 from py_tensor.codegen.program import MAX_GROUPS
 from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.bind import bind

@@ -9,7 +9,7 @@ from time import process_time
 import pytest
 
 import py_tensor as pt
-from py_tensor.codegen.nesting import MAX_NESTING, nesting_of
+from py_tensor.codegen.custom import MAX_NESTING, nesting_of
 from tests.environment import ROOT
 
 # The text for n levels, and how many of them count as one level of a bracket.
