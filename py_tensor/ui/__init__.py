@@ -18,6 +18,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import partial
 from itertools import count
 from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -433,10 +434,10 @@ def choice(
         raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
-    first = 0 if value is _FIRST else _place_of(value, values)
-    if first is None:
+    same = [i for i, option in enumerate(values) if value is _FIRST or _is_same(value, option)]
+    if not same:
         raise ValueError(f"choice: value must be one of {', '.join(names)}, not {value!r}")
-    return Control(label, first, {"type": "choice", "options": names}, values.__getitem__)
+    return Control(label, same[0], {"type": "choice", "options": names}, values.__getitem__)
 
 
 def button(label: str = "Run") -> Control[int]:
@@ -503,11 +504,7 @@ def interact(function: Function | None = None, /, **controls: Any) -> Any:
     tensor([0, 1, 2])
     """
     if function is None:
-
-        def decorate(decorated: Function) -> Interaction:
-            return Interaction(decorated, controls)
-
-        return decorate
+        return partial(Interaction, controls=controls)
     return Interaction(function, controls)
 
 
@@ -586,13 +583,10 @@ def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
     return all(isinstance(value, int) for value in there.values())
 
 
-def _place_of(value: Any, values: Sequence[Any]) -> int | None:
-    """Return the first index of a value in `values`, or None; arrays are compared by identity."""
-    for index, option in enumerate(values):
-        has_axes = hasattr(option, "shape") or hasattr(value, "shape")
-        if option is value or (not has_axes and option == value):
-            return index
-    return None
+def _is_same(value: Any, option: Any) -> bool:
+    """Return whether a value is an option; arrays are compared by identity."""
+    has_axes = hasattr(option, "shape") or hasattr(value, "shape")
+    return option is value or (not has_axes and option == value)
 
 
 def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:
