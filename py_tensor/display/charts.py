@@ -22,7 +22,7 @@ from py_tensor.display.options import (
     ScatterOptions,
     SeriesOptions,
 )
-from py_tensor.display.pictures import colours, numbers, value_range
+from py_tensor.display.pictures import colours, numbers, value_ends
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
 from py_tensor.ops.elementwise import isnan, maximum, minimum
@@ -363,7 +363,7 @@ def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
     colouring = None
     if options.c is not None:
         values = _values("scatter", options.c)
-        colouring = Colouring(values, stack(list(value_range(values))), options)
+        colouring = Colouring(values, value_ends(values), options)
     look = _given(s=options.s, marker=marker_path(options.marker, sqrt(options.s / pi)))
     return Chart(tuple(_curves("scatter", x, y, options, "scatter", colouring, look)), options)
 
@@ -413,10 +413,9 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
     step = -(-max(rows, columns) // MAX_LINES)
     if step > 1:
         values, across, up = values[::step, ::step], across[::step], up[::step]
-    ends = stack(list(value_range(values)))
-    return Chart(
-        (Contour(across, up, values, ends, rows * columns, step * step, options),), options
-    )
+    size, ends = rows * columns, value_ends(values)
+    contour = Contour(across, up, values, ends, size, step * step, options)
+    return Chart((contour,), options)
 
 
 def _along(name: str, coordinates: Any, length: int, z: Tensor, axis: int) -> Tensor:
@@ -686,8 +685,8 @@ async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
     """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     if not x.size:
         return INFINITY, -INFINITY
-    ends = (least(x), largest(x)) if not x.dtype.is_floating else value_range(x)
-    low, high = await numbers(stack(list(ends)), blocking)
+    ends = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
+    low, high = await numbers(ends, blocking)
     return low, high
 
 
