@@ -731,10 +731,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
     else:  # The first integer of each bin, and the first one above the last bin.
-        bits = 8 * x.dtype.itemsize
-        low, high = (
-            (0, 2**bits - 1) if x.dtype.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        )
+        low, high = int(x.dtype.lowest), int(x.dtype.highest)
         first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
         known = [max(start, low) for start in first if start <= high]
         starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)

@@ -289,7 +289,7 @@ def _bounds(op: str, low: Any, high: Any, kind: DType, endpoint: bool) -> tuple[
         ) from None
     if first >= stop:
         raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be less than high")
-    least, most = _held(kind)
+    least, most = dtypes.integer_range(kind)
     if first < least or stop - 1 > most:
         hint = "" if kind.is_wide else "; use dtype='int64'"
         raise ValueError(f"{op}: [{first}, {stop}) is outside the range of {kind}{hint}")
@@ -304,7 +304,7 @@ def _between_arrays(
     generator: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
 ) -> Tensor:
     """Draw integers between bounds, at least one of which is an array."""
-    least, most = _held(kind)
+    least, most = dtypes.integer_range(kind)
     stop = most + (not endpoint)
     has_large = kind.is_unsigned and not kind.is_packed  # numbers that int32 lacks
     wide = kind if kind.is_wide else dtypes.int64 if has_large else None
@@ -347,10 +347,6 @@ def _whole(bound: Any) -> int:
     number = number_like(bound)
     is_whole = isinstance(number, float) and number.is_integer()
     return int(bound) if is_whole else as_index(bound)
-
-
-def _held(dtype: DType) -> tuple[int, int]:
-    return int(dtype.lowest), int(dtype.highest)
 
 
 def _upper_product(x: Tensor, factor: Any) -> Tensor:

@@ -110,6 +110,8 @@ class Control(_Target, Generic[T]):
     ----------
     label : str
         The text beside the control.
+    interactions
+        Those that are called with its value, by their numbers.
     """
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
@@ -122,7 +124,7 @@ class Control(_Target, Generic[T]):
         self._sent = sent  # the value in the page's form
         self._value = parse(sent)
         self._functions: list[tuple[Function, Owner | None]] = []
-        self._interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
+        self.interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
 
     @property
     def value(self) -> T:
@@ -163,15 +165,7 @@ class Control(_Target, Generic[T]):
         self._value = self._parse(sent)
         self._sent = sent
         functions = [self.id] if self._functions else []
-        return [*self._interactions, *functions]
-
-    def feed(self, interaction: Interaction) -> None:
-        """Call an interaction at each change, as long as it is shown or referenced."""
-        self._interactions[interaction.id] = interaction
-
-    def leave(self, interaction: Interaction) -> None:
-        """Stop calling an interaction."""
-        self._interactions.pop(interaction.id, None)
+        return [*self.interactions, *functions]
 
     def forget(self, registrant: Owner) -> None:
         """Drop the functions that an input or a call registered."""
@@ -218,7 +212,7 @@ class Interaction(_Target):
     def bundle(self) -> Bundle:
         self.shown_by = owner.get()
         for control in self.controls.values():
-            control.feed(self)
+            control.interactions[self.id] = self
         described = [control.described(name) for name, control in self.controls.items()]
         return super().bundle() | {"target": self.id, "controls": described}
 
@@ -227,7 +221,7 @@ class Interaction(_Target):
         self.shown_by = None
         _kept.pop(self.id, None)
         for control in self.controls.values():
-            control.leave(self)
+            control.interactions.pop(self.id, None)
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
         values = {name: control.value for name, control in self.controls.items()}
