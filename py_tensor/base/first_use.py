@@ -37,7 +37,6 @@ RANDOM = {name: module for module, names in {
     "py_tensor.random.legacy": "RandomState default_rng get_bit_generator get_state random_integers ranf sample seed set_bit_generator set_state uniform",
 }.items() for name in names.split()}
 METHODS = {name: module for module, names in {
-    "py_tensor.random.common": "uniform normal lognormal exponential rand randn random random_sample standard_normal standard_exponential randint integers",
+    "py_tensor.random.common": "uniform normal lognormal exponential rand randn random random_sample standard_normal standard_exponential randint integers permutation permuted shuffle choice bytes",
     "py_tensor.random.distributions": "gumbel laplace logistic pareto power rayleigh standard_cauchy triangular weibull geometric logseries wald standard_gamma gamma beta chisquare f standard_t noncentral_chisquare noncentral_f negative_binomial vonmises poisson binomial zipf hypergeometric dirichlet multinomial multivariate_hypergeometric multivariate_normal",
-    "py_tensor.random.orders": "permutation permuted shuffle choice bytes",
 }.items() for name in names.split()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -44,6 +44,11 @@ class Axis:
         half = low / 2  # halves, because a difference may be infinite
         scale = (end - start) / (high / 2 - half)
         return [start + (value / 2 - half) * scale for value in values]
+
+    def placed(self, start: float, end: float) -> Iterator[Tick]:
+        """Yield the position and the text of each tick."""
+        positions = self.positions([value for value, _ in self.ticks], start, end)
+        return zip(positions, (text for _, text in self.ticks), strict=True)
 
     def within(self, low: float, high: float) -> Axis:
         """Return a part of the axis, with the same ticks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from py_tensor.base.dtypes import float32, int32
 from py_tensor.base.errors import ShapeError
+from py_tensor.convert.conversion import tensor
 from py_tensor.convert.presentation import drawable, is_on_gpu
-from py_tensor.display.bins import counted
 from py_tensor.display.options import (
     BarOptions,
     ChartOptions,
@@ -21,13 +22,15 @@ from py_tensor.display.options import (
     ScatterOptions,
     SeriesOptions,
 )
-from py_tensor.display.pictures import colours, numbers, value_range
+from py_tensor.display.pictures import colours, numbers, value_ends
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
-from py_tensor.ops.elementwise import maximum, minimum
+from py_tensor.ops.elementwise import isnan, maximum, minimum
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import argmax, argmin
+from py_tensor.ops.reduction import max as largest
+from py_tensor.ops.reduction import min as least
 from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
@@ -44,6 +47,18 @@ MAX_SHOWN, MAX_SHOWN_ON_GPU = 1 << 24, 1 << 26
 it takes at most a few seconds. The first limit is for the CPU and for software adapters."""
 
 MAX_SERIES = 20
+
+MAX_DEFAULT_BINS = 48
+"""The largest default number of bins."""
+
+COUNTED_AT_ONCE = 1 << 24
+"""The elements counted per dispatch: int32 counts stay exact, and the dispatch stays short."""
+
+COUNTED_AT_ONCE_ON_CPU = 1 << 17
+"""The same for the CPU, where counting takes 48 bytes of memory per element."""
+
+MIN_SPAN = 1e-36
+"""A smaller range is one bin, because a GPU may flush its subnormal bin widths to 0."""
 
 INFINITY = float("inf")
 
@@ -348,7 +363,7 @@ def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
     colouring = None
     if options.c is not None:
         values = _values("scatter", options.c)
-        colouring = Colouring(values, stack(list(value_range(values))), options)
+        colouring = Colouring(values, value_ends(values), options)
     look = _given(s=options.s, marker=marker_path(options.marker, sqrt(options.s / pi)))
     return Chart(tuple(_curves("scatter", x, y, options, "scatter", colouring, look)), options)
 
@@ -398,10 +413,9 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
     step = -(-max(rows, columns) // MAX_LINES)
     if step > 1:
         values, across, up = values[::step, ::step], across[::step], up[::step]
-    ends = stack(list(value_range(values)))
-    return Chart(
-        (Contour(across, up, values, ends, rows * columns, step * step, options),), options
-    )
+    size, ends = rows * columns, value_ends(values)
+    contour = Contour(across, up, values, ends, size, step * step, options)
+    return Chart((contour,), options)
 
 
 def _along(name: str, coordinates: Any, length: int, z: Tensor, axis: int) -> Tensor:
@@ -571,3 +585,165 @@ def _kept(y: Tensor, is_log: bool) -> Tensor:
 
 def _counting(n: int, beside: Tensor) -> Tensor:
     return arange(n, dtype=int32, device=beside.device)
+
+
+# -- Bins of histograms --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The number of elements in each bin, and of NaN, -inf and inf, which are in no bin."""
+
+    inside: list[int]
+    nan: int
+    minus: int
+    plus: int
+
+    def other(self, size: int) -> dict[str, int]:
+        """Return the number of elements in no bin by kind, for a tensor of `size` elements."""
+        odd = {"nan": self.nan, "-inf": self.minus, "inf": self.plus}
+        outside = size - sum(self.inside) - sum(odd.values())
+        return odd | ({"outside the range": outside} if outside else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins that several tensors share, and the counts of each tensor.
+
+    Attributes
+    ----------
+    is_whole : bool
+        Whether each bin covers the same number of integers, including its lower edge.
+    """
+
+    edges: list[Any]
+    is_whole: bool
+    counts: list[Counts]
+
+
+def bins_for(size: int) -> int:
+    """Return the number of bins by Rice's rule, at most `MAX_DEFAULT_BINS`."""
+    return min(MAX_DEFAULT_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
+
+
+async def counted(
+    series: Sequence[Tensor],
+    bins: int | Sequence[float] | None,
+    limits: tuple[float, float] | None,
+    blocking: bool,
+) -> Bins:
+    """Count the finite elements of 1-D tensors between the same edges.
+
+    Bins include their lower edge, and the last bin also its upper edge, as in `numpy.histogram`.
+    Elements are only compared with edges, so no value of any dtype can overflow. The comparisons
+    run on the device of each tensor, and the counts are read.
+
+    Parameters
+    ----------
+    bins
+        The number of bins of equal width, or their edges; by default `bins_for` the largest tensor.
+    limits
+        The outer edges; by default the smallest and the largest finite element.
+    """
+    odd = [await _odd(x, blocking) for x in series]
+    is_whole = bins is None and limits is None and all(not x.dtype.is_floating for x in series)
+    if bins is not None and not isinstance(bins, int):
+        edges: list[Any] = list(bins)
+    else:
+        low: Any
+        high: Any
+        low, high = limits or _outer([await _ends(x, blocking) for x in series])
+        if bins is not None and low == high:
+            low, high = low - 0.5, high + 0.5
+        number = bins or bins_for(max((x.size for x in series), default=0))
+        edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
+        floats = [x.dtype for x in series if x.dtype.is_floating]
+        if floats and not any(dtype.has_64_bits for dtype in floats):
+            edges = _in_float32(edges)
+        if not is_whole and _is_narrow(edges, series):
+            edges = [edges[0], edges[-1]]
+    counts = [
+        Counts(await _inside(x, edges, blocking), *special)
+        for x, special in zip(series, odd, strict=True)
+    ]
+    return Bins(edges, is_whole, counts)
+
+
+async def _odd(x: Tensor, blocking: bool) -> list[int]:
+    """Count the elements that are NaN, -inf and inf."""
+    counts = [0, 0, 0]
+    if not x.dtype.is_floating:
+        return counts
+    for begin in range(0, x.size, COUNTED_AT_ONCE):
+        piece = x[begin : begin + COUNTED_AT_ONCE]
+        masks = stack([isnan(piece).sum(), (piece == -INFINITY).sum(), (piece == INFINITY).sum()])
+        counts = [a + b for a, b in zip(counts, await numbers(masks, blocking), strict=True)]
+    return counts
+
+
+async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
+    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
+    if not x.size:
+        return INFINITY, -INFINITY
+    ends = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
+    low, high = await numbers(ends, blocking)
+    return low, high
+
+
+def _outer(ends: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return the smallest and the largest of the ends of all tensors; zeros if none is finite."""
+    low, high = min((a for a, _ in ends), default=0), max((b for _, b in ends), default=0)
+    return (low, high) if low <= high else (0, 0)
+
+
+def _whole_edges(low: int, high: int, bins: int) -> list[int]:
+    """Return the edges of at most `bins` bins that cover the same number of integers each."""
+    width = -(-(high - low + 1) // bins)
+    return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]
+
+
+def _real_edges(low: float, high: float, bins: int) -> list[float]:
+    """Return strictly increasing edges of equal distances."""
+    half = high * 0.5 - low * 0.5  # the difference itself may be infinite
+    shares = (i / bins for i in range(1, bins))
+    inner = (low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares)
+    between = {edge for edge in inner if low < edge < high}
+    return [low, high] if low == high else sorted({low, high} | between)
+
+
+def _in_float32(edges: Sequence[float]) -> list[float]:
+    """Round edges to float32 and drop inner edges that coincide with another one."""
+    first, *inner, last = array("f", edges)
+    return [first, *sorted({edge for edge in inner if first < edge < last}), last]
+
+
+def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
+    """Return whether the range of the edges is too small for the arithmetic of a GPU."""
+    on_cpu = all(x.device.computes_cpu_ops for x in series)
+    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN
+
+
+async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
+    """Count the elements in each bin."""
+    if x.dtype.is_floating:
+        if not x.dtype.has_64_bits:
+            edges = [min(max(edge, float32.lowest), float32.highest) for edge in edges]
+        starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
+        end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
+    else:  # The first integer of each bin, and the first one above the last bin.
+        low, high = int(x.dtype.lowest), int(x.dtype.highest)
+        first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
+        known = [max(start, low) for start in first if start <= high]
+        starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
+        end = None
+    limit = COUNTED_AT_ONCE_ON_CPU if x.device.computes_cpu_ops else COUNTED_AT_ONCE
+    at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
+    from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
+    for begin in range(0, x.size, at_once):
+        piece = x[begin : begin + at_once].reshape(1, -1)
+        sums = (piece >= starts).sum(axis=1)
+        if end is not None:
+            sums = concat([sums, (piece > end).sum(axis=1)])
+        for i, n in enumerate(await numbers(sums, blocking)):
+            from_there_on[i] += n
+    return [a - b for a, b in pairwise(from_there_on)]

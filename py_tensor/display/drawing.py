@@ -25,7 +25,7 @@ from py_tensor.display.axes import (
     width_of,
     wrapped,
 )
-from py_tensor.display.marks import Area, Json, Mark, Place, marks_of
+from py_tensor.display.marks import Area, Axes, Json, Mark, marks_of
 
 WIDTH, LEAST_WIDTH = 680, 220
 """The usual and the smallest width of a chart in pixels."""
@@ -77,13 +77,13 @@ def drawn(bundle: Json, width: float, window: Window | None = None) -> Json:
         of its bars ("hits").
     """
     chart = _Chart(bundle, min(WIDTH, max(LEAST_WIDTH, width)), window)
-    area, axes = chart.place.area, {"x": chart.place.x, "y": chart.place.y}
+    x, y, area = chart.axes
     return {
         "svg": _document(chart.width, chart.height, chart.parts(), 0),
         "width": chart.width,
-        "area": [area.left, area.right, area.top, area.bottom],
-        "axes": {name: [a.low, a.high, a.is_log] for name, a in axes.items()},
-        "hits": [mark.hits(chart.place) for mark in chart.marks],
+        "area": list(area),
+        "axes": {n: [axis.low, axis.high, axis.is_log] for n, axis in (("x", x), ("y", y))},
+        "hits": [mark.hits(chart.axes) for mark in chart.marks],
     }
 
 
@@ -113,14 +113,14 @@ class _Chart:
         room = _bar_room(self.bar, bottom - top - 8) if self.bar else 0
         area = Area(left, width - max(EDGE, room), top + 8, bottom)
         x = fitting(self._axis("x"), area.right - left)
-        self.place = Place(x, y, area)
+        self.axes = Axes(x, y, area)
 
     def parts(self) -> list[str]:
         """Return the elements of the drawing."""
-        area, place = self.place.area, self.place
-        parts = _axes(place, self.bundle, self.width, has_grid=True)
+        area = self.axes.area
+        parts = _axes(self.axes, self.bundle, self.width, has_grid=True)
         parts += _bar(self.bar, area.right, area.top, area.bottom) if self.bar else []
-        marks = "".join(element for mark in self.marks for element in mark.draw(place))
+        marks = "".join(element for mark in self.marks for element in mark.draw(self.axes))
         clip = ""
         if self.window:
             size = f'width="{area.right - area.left}" height="{area.bottom - area.top}"'
@@ -256,7 +256,7 @@ def framed(
     whole = max(before + across + behind, min(width, 160))
     if has_axes:
         x = fitting(lambda wanted: linear(left, right, wanted, is_counted), across)
-        parts += _axes(Place(x, y_axis(high), area), figure, whole, has_grid=False)
+        parts += _axes(Axes(x, y_axis(high), area), figure, whole, has_grid=False)
     parts += _bar(bar, area.right, area.top, bar_end) if bar else []
     return parts, area, whole, height
 
@@ -280,8 +280,7 @@ def drawn_frame(figure: Json, image: Json, width: float, height: float) -> Json:
         return max(across, 12), max(across * natural[1] / natural[0], 12)
 
     parts, area, whole, tall = framed(figure, size, width)
-    box = [area.left, area.right, area.top, area.bottom]
-    return {"svg": _document(whole, tall, parts, 0), "area": box, "width": whole}
+    return {"svg": _document(whole, tall, parts, 0), "area": list(area), "width": whole}
 
 
 def svg_of_image(png: str, size: tuple[int, int], figure: Json) -> str:
@@ -362,11 +361,10 @@ def _left_of(axis: Axis, name: str) -> float:
     return ceil(12 + max((width_of(text) for _, text in axis.ticks), default=0)) + 22 * bool(name)
 
 
-def _axes(place: Place, about: Json, width: float, *, has_grid: bool) -> list[str]:
-    area, parts = place.area, list[str]()
-    left, right, top, bottom = area.left, area.right, area.top, area.bottom
-    values = [value for value, _ in place.y.ticks]
-    for y, (_, text) in zip(place.up(values), place.y.ticks, strict=True):
+def _axes(axes: Axes, about: Json, width: float, *, has_grid: bool) -> list[str]:
+    parts: list[str] = []
+    left, right, top, bottom = axes.area
+    for y, text in axes.y.placed(bottom, top):
         if has_grid and text:
             path = f"M{left} {y:.1f}H{right}"
             parts.append(f'<path class="grid" stroke="{GRID}" d="{path}"/>')
@@ -375,8 +373,7 @@ def _axes(place: Place, about: Json, width: float, *, has_grid: bool) -> list[st
         if text:
             parts.append(_text("tick", left - 8, y + TICK_SIZE / 3, text, "end"))
     parts += [_line(left, right, bottom, bottom)] if has_grid else []
-    values = [value for value, _ in place.x.ticks]
-    for x, (_, text) in zip(place.across(values), place.x.ticks, strict=True):
+    for x, text in axes.x.placed(left, right):
         parts.append(_line(x, x, bottom, bottom + (4 if text else 3)))
         if text:
             half = width_of(text) / 2
@@ -425,10 +422,11 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
         f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="url(#{name})"/>',
     ]
     ticks = _bar_ticks(bar, bottom - top)
-    middle = (top + bottom) / 2
-    values = [value for value, _ in ticks]
-    heights = Axis(low, high, ()).positions(values, bottom, top) if low < high else [middle]
-    for y, (_, text) in zip(heights, ticks, strict=False):
+    if low < high:
+        placed = Axis(low, high, ticks).placed(bottom, top)
+    else:
+        placed = (((top + bottom) / 2, text) for _, text in ticks)
+    for y, text in placed:
         parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
         parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
     return [f'<g class="colour-bar">{"".join(parts)}</g>']

@@ -9,7 +9,7 @@ from html import escape
 from itertools import chain, groupby, pairwise, repeat
 from math import hypot, pi
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from py_tensor.display.axes import Axis, short
 
@@ -41,8 +41,7 @@ Run = tuple[Sequence[float], Sequence[float]]
 """The x and the y of points."""
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
+class Area(NamedTuple):
     """The rectangle inside the axes, in pixels."""
 
     left: float
@@ -51,8 +50,7 @@ class Area:
     bottom: float
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Axes(NamedTuple):
     """Maps values to pixels."""
 
     x: Axis
@@ -129,11 +127,11 @@ class Mark:
     ys: Sequence[float]
     is_tight: bool = False
 
-    def draw(self, place: Place) -> Iterable[str]:
+    def draw(self, axes: Axes) -> Iterable[str]:
         """Return SVG elements."""
         raise NotImplementedError
 
-    def hits(self, place: Place) -> list[list[Any]]:
+    def hits(self, axes: Axes) -> list[list[Any]]:
         """Return where the pointer finds each bar, for the page; empty for other marks."""
         return []
 
@@ -159,15 +157,15 @@ class Curve(Mark):
     runs: Sequence[Run] = ()
     values: Sequence[float | None] | None = None
 
-    def draw(self, place: Place) -> Iterator[str]:
+    def draw(self, axes: Axes) -> Iterator[str]:
         series, ink, marker = self.series, self.ink, self.series.get("marker")
-        runs = [list(zip(place.across(xs), place.up(ys), strict=True)) for xs, ys in self.runs]
+        runs = [list(zip(axes.across(xs), axes.up(ys), strict=True)) for xs, ys in self.runs]
         if series["mark"] == "scatter":
             yield from self._scattered([point for run in runs for point in run])
             return
         if series["mark"] == "area":
             for run in runs:
-                ends = f"L{run[-1][0]:.1f} {place.base:.1f}L{run[0][0]:.1f} {place.base:.1f}Z"
+                ends = f"L{run[-1][0]:.1f} {axes.base:.1f}L{run[0][0]:.1f} {axes.base:.1f}Z"
                 yield f'<path {ink.attributes("fill", opacity=0.2)} d="{_path(run)}{ends}"/>'
         if series.get("lineWidth") != 0:
             if marker and ink.dashes and _is_dense(runs):
@@ -215,11 +213,11 @@ class Columns(Mark):
     bars: Sequence[Bar] = ()
     is_clear: bool = False
 
-    def draw(self, place: Place) -> Iterator[str]:
+    def draw(self, axes: Axes) -> Iterator[str]:
         boxes: list[tuple[float, float, float, float]] = []
-        for left, right, y in self._places(place):
+        for left, right, y in self._sides(axes):
             gap = 1 if right - left > 4 else 0
-            top, bottom = sorted((y, place.base))
+            top, bottom = sorted((y, axes.base))
             boxes.append((left, top, max(0.5, right - left - gap), bottom - top))
         clear = {"opacity": 0.75} if self.is_clear else {}
         look = self.ink.attributes("column", **clear)
@@ -230,16 +228,16 @@ class Columns(Mark):
         for x, y, w, h in boxes:
             yield f'<rect {look} x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}"/>'
 
-    def hits(self, place: Place) -> list[list[Any]]:
+    def hits(self, axes: Axes) -> list[list[Any]]:
         return [
-            [*place.across(bar.hit), (left + right) / 2, y, bar.name, bar.y]
-            for bar, (left, right, y) in zip(self.bars, self._places(place), strict=True)
+            [*axes.across(bar.hit), (left + right) / 2, y, bar.name, bar.y]
+            for bar, (left, right, y) in zip(self.bars, self._sides(axes), strict=True)
         ]
 
-    def _places(self, place: Place) -> Iterator[tuple[float, float, float]]:
+    def _sides(self, axes: Axes) -> Iterator[tuple[float, float, float]]:
         """Yield the left, the right and the end of each bar in pixels."""
-        sides = place.across([side for bar in self.bars for side in (bar.low, bar.high)])
-        ends = place.up([bar.y for bar in self.bars])
+        sides = axes.across([side for bar in self.bars for side in (bar.low, bar.high)])
+        ends = axes.up([bar.y for bar in self.bars])
         return zip(sides[::2], sides[1::2], ends, strict=True)
 
 
@@ -247,11 +245,11 @@ class Columns(Mark):
 class Levels(Mark):
     """Contour lines."""
 
-    def draw(self, place: Place) -> Iterator[str]:
+    def draw(self, axes: Axes) -> Iterator[str]:
         series = self.series
         levels: list[float] = series["levels"]
         bar = series["colours"]
-        lines = contour_lines(series["z"], levels, place.across(series["x"]), place.up(series["y"]))
+        lines = contour_lines(series["z"], levels, axes.across(series["x"]), axes.up(series["y"]))
         every = max(1, -(-sum(map(len, lines)) // MAX_SEGMENTS))
         for level, segments in list(zip(levels, lines, strict=True))[::every]:
             stroke: Json = {"stroke-width": 1.5}

@@ -160,6 +160,11 @@ def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
     return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
 
 
+def value_ends(x: Tensor) -> Tensor:
+    """Return the smallest and the largest finite element in one tensor."""
+    return stack(list(value_range(x)))
+
+
 async def numbers(x: Tensor, blocking: bool) -> Any:
     """Return the elements as nested lists; wait for a GPU by blocking or by suspending."""
     return x.tolist() if blocking else (await x.to_numpy_async()).tolist()
@@ -182,11 +187,6 @@ def colours(
     return {"stops": stops, "range": [first, max(first, last)]}
 
 
-async def value_ends(x: Tensor, blocking: bool) -> list[float]:
-    """Return the smallest and the largest finite value; [inf, -inf] if there are none."""
-    return await numbers(stack(list(value_range(x))), blocking)
-
-
 def figure_facts(
     o: ImageOptions,
     x: Tensor,
@@ -198,20 +198,17 @@ def figure_facts(
 
     `ends` are the smallest and the largest finite value of x.
     """
-    bar = (
-        colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
-        if o.colorbar and not is_colour(x)
-        else None
-    )
+    has_values = not is_colour(x)
+    has_bar = o.colorbar and has_values
     height, width = x.shape[:2]
     return {
         "title": o.title,
         "xlabel": o.xlabel,
         "ylabel": o.ylabel,
         "hasAxes": has_axes,
-        "hasValues": not is_colour(x),
+        "hasValues": has_values,
         "isWhole": not x.dtype.is_floating,
-        "colours": bar,
+        "colours": colours(o.cmap, o.vmin, o.vmax, *ends) if has_bar else None,
         "extent": o.extent,
         "of": of or {"width": width, "height": height},
     }

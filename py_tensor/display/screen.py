@@ -373,6 +373,8 @@ class _Content:
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         """Return the bundle and the `beside` argument of `Screen.post`."""
+        if isinstance(self.value, Widget):
+            return self.value.bundle(), None
         return await screen.present(self.value, blocking), self.value
 
     def mimes(self) -> dict[str, str]:
@@ -396,13 +398,6 @@ class Widget:
     def bundle(self) -> Bundle:
         """Return the bundle that a screen shows."""
         raise NotImplementedError
-
-
-class _Widget(_Content):
-    """A widget: its own bundle, or its repr if there is no screen."""
-
-    async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        return self.value.bundle(), None
 
 
 class _Image(_Content):
@@ -466,7 +461,7 @@ class _Image(_Content):
             return None
         ends = [0.0, 0.0]
         if has_bar and (o.vmin is None or o.vmax is None):
-            ends = await pictures.value_ends(self.value, blocking)
+            ends = await pictures.numbers(pictures.value_ends(self.value), blocking)
         return pictures.figure_facts(o, self.value, ends, has_axes)
 
 
@@ -542,13 +537,10 @@ def _any(value: Any, kept: Options, changed: Options) -> _Content:
     if isinstance(value, Tensor) and is_picturable(value):
         return _Image("display", value, kept | changed)
     if changed:
-        kind = (
-            f"a tensor of shape {value.shape}"
-            if isinstance(value, Tensor)
-            else type(value).__name__
-        )
+        is_tensor = isinstance(value, Tensor)
+        kind = f"a tensor of shape {value.shape}" if is_tensor else type(value).__name__
         raise TypeError(f"display: {', '.join(changed)} is for images, not for {kind}")
-    return _Widget(value) if isinstance(value, Widget) else _Content(value)
+    return _Content(value)
 
 
 def imshow(

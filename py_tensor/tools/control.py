@@ -74,9 +74,7 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     is the reason, and the entries that describe a device are missing.
     """
     lazy = with_backend(parse(device))
-    can_test = not lazy.waits or host.can_wait()
-    if lazy.waits and can_test:
-        can_test = _revived(lazy)
+    can_test = not lazy.waits or (host.can_wait() and _revived(lazy))
     info = _info(lazy)
     if can_test:
         info.update(_tests_of(lazy))

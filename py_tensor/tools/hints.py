@@ -10,6 +10,7 @@ import re
 from inspect import signature
 from typing import NoReturn
 
+from py_tensor import linalg
 from py_tensor.tensors.tensor import INSTALLED, Tensor, public
 
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
@@ -70,13 +71,7 @@ _REPLACED = {
         f"{name}Tensor": f"pt.tensor(data, dtype=pt.{dtype})"
         for name, dtype in _TENSORS.items()
     },
-    **{
-        name: f"pt.linalg.{name}"
-        for name in (
-            "cholesky", "cond", "det", "eigh", "inv", "lstsq", "matrix_power", "matrix_rank",
-            "norm", "pinv", "qr", "slogdet", "solve", "svd",
-        )
-    },
+    **{name: f"pt.linalg.{name}" for name in linalg.__all__ if name not in dir(public())},
 }  # fmt: skip
 """Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
 

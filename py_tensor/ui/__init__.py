@@ -18,6 +18,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import partial
 from itertools import count
 from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -109,6 +110,8 @@ class Control(_Target, Generic[T]):
     ----------
     label : str
         The text beside the control.
+    interactions
+        Those that are called with its value, by their numbers.
     """
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
@@ -121,7 +124,7 @@ class Control(_Target, Generic[T]):
         self._sent = sent  # the value in the page's form
         self._value = parse(sent)
         self._functions: list[tuple[Function, Owner | None]] = []
-        self._interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
+        self.interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
 
     @property
     def value(self) -> T:
@@ -162,15 +165,7 @@ class Control(_Target, Generic[T]):
         self._value = self._parse(sent)
         self._sent = sent
         functions = [self.id] if self._functions else []
-        return [*self._interactions, *functions]
-
-    def feed(self, interaction: Interaction) -> None:
-        """Call an interaction at each change, as long as it is shown or referenced."""
-        self._interactions[interaction.id] = interaction
-
-    def leave(self, interaction: Interaction) -> None:
-        """Stop calling an interaction."""
-        self._interactions.pop(interaction.id, None)
+        return [*self.interactions, *functions]
 
     def forget(self, registrant: Owner) -> None:
         """Drop the functions that an input or a call registered."""
@@ -217,7 +212,7 @@ class Interaction(_Target):
     def bundle(self) -> Bundle:
         self.shown_by = owner.get()
         for control in self.controls.values():
-            control.feed(self)
+            control.interactions[self.id] = self
         described = [control.described(name) for name, control in self.controls.items()]
         return super().bundle() | {"target": self.id, "controls": described}
 
@@ -226,7 +221,7 @@ class Interaction(_Target):
         self.shown_by = None
         _kept.pop(self.id, None)
         for control in self.controls.values():
-            control.leave(self)
+            control.interactions.pop(self.id, None)
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
         values = {name: control.value for name, control in self.controls.items()}
@@ -433,10 +428,10 @@ def choice(
         raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
-    first = 0 if value is _FIRST else _place_of(value, values)
-    if first is None:
+    same = [i for i, option in enumerate(values) if value is _FIRST or _is_same(value, option)]
+    if not same:
         raise ValueError(f"choice: value must be one of {', '.join(names)}, not {value!r}")
-    return Control(label, first, {"type": "choice", "options": names}, values.__getitem__)
+    return Control(label, same[0], {"type": "choice", "options": names}, values.__getitem__)
 
 
 def button(label: str = "Run") -> Control[int]:
@@ -503,11 +498,7 @@ def interact(function: Function | None = None, /, **controls: Any) -> Any:
     tensor([0, 1, 2])
     """
     if function is None:
-
-        def decorate(decorated: Function) -> Interaction:
-            return Interaction(decorated, controls)
-
-        return decorate
+        return partial(Interaction, controls=controls)
     return Interaction(function, controls)
 
 
@@ -586,13 +577,10 @@ def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
     return all(isinstance(value, int) for value in there.values())
 
 
-def _place_of(value: Any, values: Sequence[Any]) -> int | None:
-    """Return the first index of a value in `values`, or None; arrays are compared by identity."""
-    for index, option in enumerate(values):
-        has_axes = hasattr(option, "shape") or hasattr(value, "shape")
-        if option is value or (not has_axes and option == value):
-            return index
-    return None
+def _is_same(value: Any, option: Any) -> bool:
+    """Return whether a value is an option; arrays are compared by identity."""
+    has_axes = hasattr(option, "shape") or hasattr(value, "shape")
+    return option is value or (not has_axes and option == value)
 
 
 def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:

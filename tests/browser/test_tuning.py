@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from py_tensor.tools.contest import OUT_OF_TIME
+from py_tensor.tools.tuning import OUT_OF_TIME
 from tests.browser.app import AppPage, AppSession
 
 pytestmark = pytest.mark.alone

@@ -12,8 +12,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
-from py_tensor.display.bins import counted
-from py_tensor.display.charts import MAX_POINTS, Chart, Series, plot_chart, scatter_chart
+from py_tensor.display.charts import MAX_POINTS, Chart, Series, counted, plot_chart, scatter_chart
 from py_tensor.display.options import PlotOptions, ScatterOptions
 from py_tensor.display.pictures import ImageOptions
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.display.bins import bins_for, counted
-from py_tensor.display.charts import marker_path
+from py_tensor.display.charts import bins_for, counted, marker_path
 from py_tensor.display.drawing import drawn, drawn_frame
 from py_tensor.display.options import COLOUR_NAMES, MARKERS
 from py_tensor.display.screen import set_screen

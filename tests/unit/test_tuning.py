@@ -27,8 +27,8 @@ from py_tensor.codegen.choices import (
     value_of,
 )
 from py_tensor.runtime.device import LazyDevice
-from py_tensor.tools import contest, tuning, workloads
-from py_tensor.tools.workloads import ROWS, Workload, Workloads
+from py_tensor.tools import tuning
+from py_tensor.tools.tuning import ROWS, Workload, Workloads
 from tests.unit.fake_bridge import GPU, FakeBridge, Promise
 
 PARAMETER = "map_workgroup"  # 256 by default, also 64 and 128: "const WORKGROUP" in a kernel's text
@@ -108,14 +108,13 @@ def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPa
 
         return note
 
-    timed, further = workloads.map_of_two(37, 16), workloads.map_of_two(5, 7)
+    timed, further = tuning.map_of_two(37, 16), tuning.map_of_two(5, 7)
     monkeypatch.setattr(
-        contest,
+        tuning,
         "workloads_for",
         lambda *_: Workloads((made(timed, False),), (made(further, True),)),
     )
-    for module in (contest, tuning):
-        monkeypatch.setattr(module, "perf_counter", lambda: machine.now / SECOND)
+    monkeypatch.setattr(tuning, "perf_counter", lambda: machine.now / SECOND)
     return session(bridge, monkeypatch)
 
 
@@ -192,8 +191,8 @@ class TestChoosing:
         ],
     )
     def test_one_fast_run_is_not_believed(self, samples: list[float], faster: bool) -> None:
-        assert contest.is_faster(samples, [5.0, 9.0, 9.0, 5.1, 5.2]) == faster
-        assert not contest.is_faster(samples, samples)
+        assert tuning.is_faster(samples, [5.0, 9.0, 9.0, 5.1, 5.2]) == faster
+        assert not tuning.is_faster(samples, samples)
 
     def test_wrong_values_are_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000, "128": 500_000}
@@ -249,7 +248,7 @@ class TestChoosing:
         found = pt.tune(seconds=3)
         assert machine(place).now <= 6 * SECOND
         assert all(k.value == k.default for k in found.parameters)
-        assert found.parameters[-1].attempts[0].verdict == contest.OUT_OF_TIME
+        assert found.parameters[-1].attempts[0].verdict == tuning.OUT_OF_TIME
 
     def test_earlier_choices_stay_if_time_runs_out(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
@@ -516,13 +515,13 @@ def test_tiles_are_such_as_every_device_can_run() -> None:
 
 
 SMALL_WORKS = {
-    "product": workloads.product(37, 45, 20),
-    "transposed": workloads.product(37, 45, 20, transposed=True),
-    "row_sums": workloads.row_sums(67, 21),
-    "column_sums": workloads.column_sums(67, 21),
-    "whole_sum": workloads.whole_sum(67, 21),
-    "centred": workloads.centred(67, 64),
-    "map_of_two": workloads.map_of_two(67, 21),
+    "product": tuning.product(37, 45, 20),
+    "transposed": tuning.product(37, 45, 20, transposed=True),
+    "row_sums": tuning.row_sums(67, 21),
+    "column_sums": tuning.column_sums(67, 21),
+    "whole_sum": tuning.whole_sum(67, 21),
+    "centred": tuning.centred(67, 64),
+    "map_of_two": tuning.map_of_two(67, 21),
 }
 IN_FLOAT64: dict[str, Callable[..., Any]] = {
     "product": lambda x, y: x @ y,
@@ -563,4 +562,4 @@ def test_moved_elements_are_detected(name: str) -> None:
 def test_every_tuning_parameter_has_workloads() -> None:
     for software in (False, True):
         for name in tuning_parameters(software):
-            assert workloads.workloads_for(name, software).timed
+            assert tuning.workloads_for(name, software).timed

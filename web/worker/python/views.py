@@ -12,8 +12,7 @@ from typing import Any
 import py_tensor as pt
 from py_tensor.convert.presentation import can_paint
 from py_tensor.convert.printing import format_str
-from py_tensor.display.bins import counted
-from py_tensor.display.charts import max_shown, plot_chart
+from py_tensor.display.charts import counted, max_shown, plot_chart
 from py_tensor.display.options import PlotOptions
 from py_tensor.display.pictures import (
     PLAIN,
