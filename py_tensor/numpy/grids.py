@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import from_host, naming
@@ -13,36 +12,13 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.numpy.joining import broadcast_arrays
+from py_tensor.ops import movement, operands
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
+from py_tensor.ops.elementwise import power, sign, where
 from py_tensor.ops.gather import in_mode
-from py_tensor.ops.movement import (
-    as_floating,
-    broadcast_to,
-    concat,
-    converted,
-    expand_dims,
-    in_common_dtype,
-    ravel,
-    reshape,
-    reshape_copy,
-    stack,
-    widened,
-)
-from py_tensor.ops.operands import (
-    Operand,
-    coerce,
-    common_dtype,
-    device_of,
-    is_array_like,
-    known,
-    lift,
-    number_of,
-    numbers_of,
-    real_number_of,
-    whole_number,
-)
+from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
+from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.runtime.host import host
@@ -75,14 +51,14 @@ def tri(
 ) -> Tensor:
     """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
-    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond these, all or none
-    hit = greater_equal(expand_dims(rows + k, 1), columns)
+    k = max(-N, min(k, columns.size))  # beyond these, all or none
+    hit = (rows + k)[:, None] >= columns
     return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
 
 def diagflat(v: Operand, k: int = 0) -> Tensor:
     """Return a matrix with the flattened elements on its `k`-th diagonal and zeros elsewhere."""
-    return diag(ravel(tensor_of(v, "diagflat")), k)
+    return diag(tensor_of(v, "diagflat").ravel(), k)
 
 
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
@@ -107,7 +83,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
-        columns.append(multiply(columns[-1], base))
+        columns.append(columns[-1] * base)
     return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
@@ -136,15 +112,19 @@ def logspace(
         start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
-        base = float(real_number_of("logspace", "base", base))
+        base = float(operands.real_number_of("logspace", "base", base))
         if not (is_array_like(start) or is_array_like(stop)):
-            start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
+            start, stop = _ends("logspace", start, stop)
         if _are_real((start, stop)):
             numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
             powers = from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device))
             return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
+
+
+def _ends(op: str, start: Operand, stop: Operand) -> Iterator[Any]:
+    return (operands.number_of(op, "an end", v) for v in (start, stop))
 
 
 def _are_real(ends: Operand) -> bool:
@@ -194,7 +174,7 @@ def geomspace(
         If an end is the number 0, or `num` is negative.
     """
     if not (is_array_like(start) or is_array_like(stop)):
-        start, stop = (number_of("geomspace", "an end", v) for v in (start, stop))
+        start, stop = _ends("geomspace", start, stop)
     elif not _are_real((start, stop)):
         return _between(start, stop, num, endpoint, dtype, axis, device)
     target = None if dtype is None else dtypes.parse(dtype)
@@ -221,7 +201,7 @@ def _between(
     """`geomspace` between ends that are tensors or have axes."""
     if not any(isinstance(v, Tensor) for v in (start, stop)):
         start = tensor_of(start, "geomspace", device=device)
-    ends = in_common_dtype("geomspace", start, stop)
+    ends = movement.in_common_dtype("geomspace", start, stop)
     low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in ends))
     new_axis = normalize_axis("geomspace", axis, low.ndim + 1)
     share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=new_axis)
@@ -258,11 +238,9 @@ def indices(
 def _spanned(vectors: Sequence[Tensor], sparse: bool) -> Any:
     """Return the coordinates of a grid: tensors that broadcast, or one with a first axis more."""
     shape = tuple(x.size for x in vectors)
-    along = tuple(
-        reshape(x, (1,) * axis + x.shape + (1,) * (len(shape) - axis - 1))
-        for axis, x in enumerate(vectors)
-    )
-    return along if sparse else stack([broadcast_to(x, shape) for x in along])
+    one = (1,) * len(shape)
+    along = tuple(x.reshape(*one[:a], x.size, *one[a + 1 :]) for a, x in enumerate(vectors))
+    return along if sparse else stack([movement.broadcast_to(x, shape) for x in along])
 
 
 def fromfunction(
@@ -358,25 +336,23 @@ class _Joined:
         if isinstance(items[0], str):
             text = str(items.pop(0))
             if text in ("r", "c"):
-                raise ValueError(
-                    f"{self._name}: {text!r} asks for a matrix, and there is no matrix class;"
-                    " leave it out"
-                )
+                words = f"{text!r} asks for a matrix, and there is no matrix class; leave it out"
+                raise ValueError(f"{self._name}: {words}")
             try:
                 numbers = tuple(map(int, text.split(",")))
                 axis, least, start = (*numbers, *self._numbers[len(numbers) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
-        operands = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
-        device, dtype = device_of(operands), common_dtype(self._name, operands)
+        coerced = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
+        device, dtype = operands.device_of(coerced), common_dtype(self._name, coerced)
         joined: list[Tensor] = []
-        for item in operands:
+        for item in coerced:
             shape = item.shape if isinstance(item, Tensor) else ()
-            x = Tensor(lift(self._name, item, shape, dtype, device))
+            x = Tensor(operands.lift(self._name, item, shape, dtype, device))
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
             joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
-        return concat(joined, axis)
+        return movement.concat(joined, axis)
 
 
 class _Key:
@@ -442,16 +418,16 @@ def _places(op: str, operand: Operand) -> Tensor:
     x = tensor_of(operand, op)
     if x.dtype.is_inexact:
         raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
-    return widened(x)
+    return movement.widened(x)
 
 
 def _check_range(op: str, indices: Operand, n: int) -> None:
     """Raise ValueError for a number outside ``range(n)``, if it is known on the host."""
     if isinstance(indices, Tensor):
-        values = known(indices)
+        values = operands.known(indices)
         wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
     else:
-        wrong = [i for i in numbers_of(op, indices)[0] if not 0 <= i < n]
+        wrong = [i for i in operands.numbers_of(op, indices)[0] if not 0 <= i < n]
     if len(wrong):
         raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
 
@@ -490,12 +466,9 @@ def ravel_multi_index(
         if axis_mode == "raise":
             _check_range("ravel_multi_index", index, n)
         x = _places("ravel_multi_index", index)
-        offsets.append(
-            tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "") * unit
-        )
-    flat = offsets[0]
-    for more in offsets[1:]:
-        flat = flat + more
+        x = tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "")
+        offsets.append(x * unit)
+    flat = sum(offsets[1:], offsets[0])
     return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
 
 
@@ -548,20 +521,18 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
     return nonzero(~tri(n, m, k - 1, dtypes.bool_))
 
 
-def _matrix_shape(op: str, x: Operand) -> Shape:
-    x = tensor_of(x, op)
+def _of_matrix(name: str, indices_of: Callable[..., Any], arr: Operand, k: int) -> Any:
+    x = tensor_of(arr, name)
     if x.ndim != 2:
-        raise ShapeError(f"{op}: takes a matrix, not shape {x.shape}")
-    return x.shape
+        raise ShapeError(f"{name}: takes a matrix, not shape {x.shape}")
+    return indices_of(x.shape[0], k, x.shape[1])
 
 
 def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """Return `tril_indices` for the shape of a matrix."""
-    n, m = _matrix_shape("tril_indices_from", arr)
-    return tril_indices(n, k, m)
+    return _of_matrix("tril_indices_from", tril_indices, arr, k)
 
 
 def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """Return `triu_indices` for the shape of a matrix."""
-    n, m = _matrix_shape("triu_indices_from", arr)
-    return triu_indices(n, k, m)
+    return _of_matrix("triu_indices_from", triu_indices, arr, k)
