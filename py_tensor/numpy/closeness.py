@@ -13,11 +13,10 @@ from typing import TypeGuard
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
+from py_tensor.ops.elementwise import isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
 from py_tensor.ops.operands import Operand, Scalar, beside, number_like, tensors_of, widest
-from py_tensor.ops.reduction import all
 from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["allclose", "isclose"]
@@ -62,8 +61,8 @@ def _compare(
             b = converted(b, dtypes.float64)
         else:
             a = converted(a, dtypes.float64)
-    near = (absolute(a - b) <= atol + rtol * absolute(b)) & isfinite(b)
-    near = near | equal(a, b)
+    near = (abs(a - b) <= atol + rtol * abs(b)) & isfinite(b)
+    near = near | (a == b)
     return near | ((a != a) & (b != b)) if equal_nan else near
 
 
@@ -83,7 +82,7 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
     shape = broadcast("isclose", a.shape, b.shape)
     a, b = broadcast_to(a, shape), broadcast_to(b, shape)  # first: one kernel computes the rest
     if {a.dtype.kind, b.dtype.kind} & {*"fc"}:
-        apart = absolute((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
+        apart = abs((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
     else:
         is_long = b.dtype.is_wide
         common = dtypes.promote(a.dtype, b.dtype)
@@ -95,9 +94,9 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
             a, b = _wide(a), _wide(b)
             apart = _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
         if _is_within(rtol, 0.5) and _is_within(atol, 2**62):
-            return apart <= _reach(absolute(b), float(rtol), float(atol), is_long)
+            return apart <= _reach(abs(b), float(rtol), float(atol), is_long)
     b = _rounded(b)
-    return ((apart <= atol + rtol * absolute(b)) & isfinite(b)) | equal(apart, 0)
+    return ((apart <= atol + rtol * abs(b)) & isfinite(b)) | (apart == 0)
 
 
 def _apart_from_unsigned(x: Tensor, y: Tensor) -> Tensor:
@@ -154,4 +153,4 @@ def allclose(
     a: Operand, b: Operand, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Return whether `isclose` is true for all elements; reads the result."""
-    return bool(all(_close("allclose", a, b, rtol, atol, equal_nan)))
+    return bool(_close("allclose", a, b, rtol, atol, equal_nan).all())

@@ -8,21 +8,9 @@ from typing import Any, cast
 from py_tensor.base.dtypes import check_cast
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import normalize_axes, normalize_axis
-from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
-from py_tensor.ops.movement import (
-    as_floating,
-    broadcast_to,
-    concat,
-    converted,
-    in_common_dtype,
-    ravel,
-    reshape,
-    reshape_copy,
-    sliced,
-    widened,
-)
+from py_tensor.ops.elementwise import not_equal, remainder, subtract, where
+from py_tensor.ops.movement import as_floating, concat, converted, in_common_dtype, sliced, widened
 from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of, tensor_beside
-from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -60,7 +48,7 @@ def diff(
     for added, is_first in ((prepend, True), (append, False)):
         if added is not None:
             x, end = in_common_dtype("diff", x, added)
-            end = end if end.ndim else broadcast_to(end, one)
+            end = end if end.ndim else end.expand(one)
             x = concat([end, x] if is_first else [x, end], along)
     between = not_equal if x.dtype.is_bool else subtract
     for _ in range(n):
@@ -76,10 +64,10 @@ def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | Non
     DTypeError
         If `to_begin` or `to_end` cannot be cast to the tensor's dtype with "same_kind".
     """
-    x = ravel(tensor_of(ary, "ediff1d"))
+    x = tensor_of(ary, "ediff1d").ravel()
     ends: list[list[Tensor]] = []
     for added in (to_begin, to_end):
-        end = [] if added is None else [ravel(tensor_of(added, "ediff1d", device=x.device))]
+        end = [] if added is None else [tensor_of(added, "ediff1d", device=x.device).ravel()]
         for v in end:
             check_cast("ediff1d", v.dtype, x.dtype, "same_kind")
         ends.append([converted(v, x.dtype) for v in end])
@@ -131,26 +119,25 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     def part(*ends: int | None) -> Tensor:
         return sliced(x, axis, *ends)
 
+    def rise(start: int) -> Tensor:
+        return part(start + 1, start + 2) - part(start, start + 1)
+
     number = number_like(step)
     step = step if number is None else number
     points = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
     if points is None or not points.ndim:
         inside = (part(2, None) - part(None, -2)) / (step * 2)
         if edge_order == 1:
-            first, last = (
-                (part(1, 2) - part(0, 1)) / step,
-                (part(n - 1, n) - part(n - 2, n - 1)) / step,
-            )
-        else:
-            first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
-            last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
+            return concat([rise(0) / step, inside, rise(n - 2) / step], axis)
+        first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
+        last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
     if points.shape != (n,):
         raise ShapeError(
             f"gradient: coordinates of shape {points.shape} do not match axis {axis} of {x.shape}"
         )
     gaps = as_floating(points, "gradient")
-    gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
+    gaps = (gaps[1:] - gaps[:-1]).reshape(n - 1, *(1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind
     inside = (
@@ -159,9 +146,7 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         + before / (behind * whole) * part(2, None)
     )
     if edge_order == 1:
-        first = (part(1, 2) - part(0, 1)) / gaps[:1]
-        last = (part(n - 1, n) - part(n - 2, n - 1)) / gaps[-1:]
-        return concat([first, inside, last], axis)
+        return concat([rise(0) / gaps[:1], inside, rise(n - 2) / gaps[-1:]], axis)
     a, b = gaps[:1], gaps[1:2]
     first = (
         -(2 * a + b) / (a * (a + b)) * part(0, 1)
@@ -192,12 +177,11 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int 
     width: Any = dx
     if x is not None:
         points = tensor_of(x, "trapezoid", device=y.device)
+        width = diff(points, 1, -1 if points.ndim == 1 else along)
         if points.ndim == 1:
-            width = reshape(diff(points), (-1,) + (1,) * (y.ndim - along - 1))
-        else:
-            width = diff(points, 1, along)
+            width = width.reshape(-1, *(1,) * (y.ndim - along - 1))
     heights = sliced(y, along, 1, None) + sliced(y, along, None, -1)
-    return sum(width * heights / 2.0, along)
+    return (width * heights / 2.0).sum(along)
 
 
 def unwrap(
@@ -231,7 +215,7 @@ def unwrap(
     steps = converted(diff(x, axis=along), (x * 1 if is_whole else x * 1.0).dtype)
     within = remainder(steps + high, period) - high
     if not (is_whole and period % 2):
-        within = where(equal(within, -high) & (steps > 0), high, within)
+        within = where((within == -high) & (steps > 0), high, within)
     moves = where(abs(steps) < (high if discont is None else discont), 0, within - steps)
     first = converted(sliced(x, along, None, 1), steps.dtype)
     return concat([first, sliced(x, along, 1, None) + cumsum(moves, along)], along)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from functools import reduce
@@ -17,7 +16,7 @@ from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, full, linspace, zeros
-from py_tensor.ops.elementwise import equal, less, maximum, minimum
+from py_tensor.ops.elementwise import maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.float64_bits import (
     CEIL,
@@ -32,10 +31,9 @@ from py_tensor.ops.float64_bits import (
     single_above,
     to_float32,
 )
-from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape, widened
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
-from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
@@ -58,7 +56,7 @@ def histogram_bin_edges(
     weights: Operand | None = None,
 ) -> Tensor:
     """Return the bin edges that `histogram` uses; `weights` has no effect."""
-    x = ravel(tensor_of(a, "histogram_bin_edges"))
+    x = tensor_of(a, "histogram_bin_edges").ravel()
     return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
 
 
@@ -185,11 +183,10 @@ def _equal_bins(
     if limits is None:
         values = known(x)
         if values is not None and not math.isfinite(values.max() - values.min()):
-            raise ValueError(
-                f"{op}: the range of the elements, {values.min()} to {values.max()}, is not finite"
-            )
-        low, high = min(x), max(x)
-        alike = equal(low, high)
+            words = f"the range of the elements, {values.min()} to {values.max()}, is not finite"
+            raise ValueError(f"{op}: {words}")
+        low, high = x.min(), x.max()
+        alike = low == high
         low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
         edges = _in_equal_steps(low, high, count)
     else:
@@ -204,10 +201,8 @@ def _equal_bins(
     values = known(edges)
     if values is not None and not (values[:-1] < values[1:]).all():
         ends = (low.item(), high.item()) if limits is None else limits[:2]
-        raise ValueError(
-            f"{op}: the range {ends[0]} to {ends[1]} has too few {edges.dtype} numbers for"
-            f" {count} bins"
-        )
+        words = f"has too few {edges.dtype} numbers for {count} bins"
+        raise ValueError(f"{op}: the range {ends[0]} to {ends[1]} {words}")
     return _Bins(edges, (low, high), limits=limits)
 
 
@@ -221,7 +216,7 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
     # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
     # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    return choose(equal(number, count), high, inside)
+    return choose(number == count, high, inside)
 
 
 def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
@@ -240,10 +235,9 @@ def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) 
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
         x = widened(sample)
-        least, most = min(x), max(x)
-        alike = equal(least, most)
+        least, most = x.min(), x.max()
         low, high = (
-            choose(alike, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
+            choose(least == most, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
             for end, half in ((float64_bits(least), 0.5), (float64_bits(most), -0.5))
         )
     else:
@@ -342,10 +336,7 @@ def _compared(x: Tensor, bins: _Bins) -> _Compared:
         return _compared_as_singles(x, bits, limits)
     if x.dtype.has_64_bits or ends is None or _covers(limits, x.dtype):
         return _compared_as_float64(x, bits, ends, limits)
-    if limits is None:
-        assert least is not None
-        return _compared_above_least(x, bits, ends, least)
-    return _compared_in_range(x, bits, limits)
+    return _compared_as_distances(x, bits, ends, limits, least)
 
 
 def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
@@ -355,7 +346,7 @@ def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     edges = build(TO_FLOAT32_ABOVE, (bits,), None)
     ends = single_above(low), -single_above(-high)
     count = bits.size - 1
-    is_too_coarse = high - low < count * builtins.max(abs(low), abs(high)) * 2.0**-20
+    is_too_coarse = high - low < count * max(abs(low), abs(high)) * 2.0**-20
     near = None if is_too_coarse else _position(x, -low, _span(limits), count)
     return _Compared(x, edges, ends, near)
 
@@ -376,31 +367,31 @@ def _compared_as_float64(
     return _Compared(x, edges, (order_key_of(limits.low), order_key_of(limits.high)), near)
 
 
-def _compared_above_least(
-    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
+def _compared_as_distances(
+    x: Tensor, bits: Tensor, ends: Any, limits: _Range | None, least: Tensor | None
 ) -> _Compared:
-    """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
-    x, whole = widened(x), build(CEIL, (bits,), None)
-    distance = converted(x - least, dtypes.uint32)  # these wrap around
-    edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
-    before = _difference(float64_bits(least), ends[0])
-    span = _difference(ends[1], ends[0])
-    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
-    return _Compared(distance, edges, None, near)
-
-
-def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    lowest, highest = dtypes.integer_range(dtypes.numeric(x.dtype))
-    low = builtins.max(math.ceil(limits.low), lowest)
-    high = builtins.min(math.floor(limits.high), highest)
-    ends, before = (0, high - low), low - limits.low
+    wide, whole = widened(x), build(CEIL, (bits,), None)
+    if limits is None:
+        assert least is not None
+        distance = converted(wide - least, dtypes.uint32)  # these wrap around
+        edges, inside = converted(whole, wide.dtype) - least, None
+        before, span = _difference(float64_bits(least), ends[0]), _difference(ends[1], ends[0])
+    else:
+        low, before, inside = _first_integer(limits, x.dtype)
+        distance, span = converted(wide, dtypes.uint32) - low % 2**32, _span(limits)
+        edges = whole.clip(low, low + 2**32 - 1) - low
+    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
+    return _Compared(distance, converted(edges, dtypes.uint32), inside, near)
+
+
+def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int, int]]:
+    """Return the first integer in a range, what is before it, and the ends of those from it on."""
+    lowest, highest = dtypes.integer_range(dtypes.numeric(dtype))
+    low, high = max(math.ceil(limits.low), lowest), min(math.floor(limits.high), highest)
     if low > high:  # no integer is inside; the range may be beyond int64
-        low, ends, before = lowest, (1, 0), 0.0
-    distance = converted(widened(x), dtypes.uint32) - low % 2**32
-    edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
-    near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
-    return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
+        return lowest, 0.0, (1, 0)
+    return low, low - limits.low, (0, high - low)
 
 
 def _difference(x: Tensor, y: Tensor) -> Tensor:
@@ -435,7 +426,7 @@ def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
     """
     number = number.clip(0, edges.size - 2)
     above = choose(x >= element_at(edges, number + 1), number + 1, number)
-    return choose(less(x, element_at(edges, number)), number - 1, above)
+    return choose(x < element_at(edges, number), number - 1, above)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
@@ -490,17 +481,17 @@ def histogram(
     TypeError
         If a rule is combined with weights, or the elements are complex.
     """
-    x = ravel(tensor_of(a, "histogram"))
+    x = tensor_of(a, "histogram").ravel()
     chosen = _bins("histogram", x, bins, range, weighted=weights is not None)
     edges = chosen.edges
-    vector = None if weights is None else ravel(_weights("histogram", weights, x))
+    vector = None if weights is None else _weights("histogram", weights, x).ravel()
     if vector is not None and vector.shape != x.shape:
         raise ShapeError(
             f"histogram: weights of shape {vector.shape} do not match a of shape {x.shape}"
         )
-    counts = _counted(_bin_of(x, chosen), builtins.max(edges.size - 1, 0), vector)
+    counts = _counted(_bin_of(x, chosen), max(edges.size - 1, 0), vector)
     if density:
-        counts = counts / sum(counts) / chosen.widths(dtypes.floating(x.dtype))
+        counts = counts / counts.sum() / chosen.widths(dtypes.floating(x.dtype))
     return counts, edges
 
 
@@ -575,7 +566,7 @@ def histogramdd(
         x = tensor_of(sample, "histogramdd")
         if x.ndim not in (1, 2):
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
-        vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
+        vectors = [*(x[:, None] if x.ndim == 1 else x).T]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
         raise ShapeError(
             f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
@@ -609,21 +600,17 @@ def _of_points(
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
     edges = [axis_bins.edges for axis_bins in chosen]
-    shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
-    cell, outside = None, None
-    for v, axis_bins, n in zip(vectors, chosen, shape, strict=True):
-        number = _bin_of(v, axis_bins)
-        out = equal(number, n)
-        cell = number if cell is None else cell * n + number
-        outside = out if outside is None else outside | out
-    assert cell is not None
-    assert outside is not None
+    shape = tuple(max(e.size - 1, 0) for e in edges)
+    numbers = [_bin_of(v, axis_bins) for v, axis_bins in zip(vectors, chosen, strict=True)]
+    cell, outside = numbers[0], numbers[0] == shape[0]
+    for number, n in zip(numbers[1:], shape[1:], strict=True):
+        cell, outside = cell * n + number, outside | (number == n)
     total = size_of(shape)
     counts = _counted(choose(outside, total, cell), total, weight)
-    counts = reshape(converted(counts, floating), shape)
+    counts = converted(counts, floating).reshape(shape)
     if density:
-        counts = counts / sum(counts)
+        counts = counts / counts.sum()
         for axis, axis_bins in enumerate(chosen):
             behind = (1,) * (len(chosen) - axis - 1)
-            counts = counts / reshape(axis_bins.widths(floating), (-1, *behind))
+            counts = counts / axis_bins.widths(floating).reshape(-1, *behind)
     return counts, edges
