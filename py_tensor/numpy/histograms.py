@@ -15,22 +15,10 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
+from py_tensor.ops import float64_bits as f64
 from py_tensor.ops.creation import arange, full, linspace, zeros
 from py_tensor.ops.elementwise import maximum, minimum
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.float64_bits import (
-    CEIL,
-    ORDER_KEY,
-    SUBTRACT,
-    TO_FLOAT32_ABOVE,
-    bits_of,
-    constant_bits,
-    divided,
-    float64_bits,
-    order_key_of,
-    single_above,
-    to_float32,
-)
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
@@ -94,7 +82,7 @@ class _Bins(NamedTuple):
     def widths(self, dtype: DType) -> Tensor:
         bits = self.bits
         if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
-            bits = float64_bits(self.edges)
+            bits = f64.float64_bits(self.edges)
         if bits is not None:
             return converted(_difference(bits[1:], bits[:-1]), dtype)
         edges = self.edges if self.edges.dtype.is_floating else converted(self.edges, dtype)
@@ -223,12 +211,12 @@ def _between(low: float, high: float, count: int, dtype: DType, device: Device) 
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
     if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
-    bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
-    return converted(to_float32(bits), dtype)
+    bits = _edge_bits(count, f64.constant_bits(low, device), f64.constant_bits(high, device))
+    return converted(f64.to_float32(bits), dtype)
 
 
 def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
-    return divided(low, high, arange(count + 1, device=low.device), count)
+    return f64.divided(low, high, arange(count + 1, device=low.device), count)
 
 
 def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
@@ -237,18 +225,20 @@ def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) 
         x = widened(sample)
         least, most = x.min(), x.max()
         low, high = (
-            choose(least == most, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
-            for end, half in ((float64_bits(least), 0.5), (float64_bits(most), -0.5))
+            choose(
+                least == most, apply(f64.SUBTRACT, (end, f64.constant_bits(half, x.device))), end
+            )
+            for end, half in ((f64.float64_bits(least), 0.5), (f64.float64_bits(most), -0.5))
         )
     else:
         least = None
-        low, high = (constant_bits(v, sample.device) for v in limits[:2])
+        low, high = (f64.constant_bits(v, sample.device) for v in limits[:2])
     if limits is None or limits.dtype is None:
         bits = _edge_bits(count, low, high)
     else:
         steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
-        bits = float64_bits(converted(steps, dtypes.float32))
-    return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
+        bits = f64.float64_bits(converted(steps, dtypes.float32))
+    return _Bins(converted(f64.to_float32(bits), dtype), (low, high), bits, limits, least)
 
 
 def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
@@ -258,8 +248,8 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     if not edges.dtype.is_floating or edges.dtype.has_64_bits:
         return None
     if isinstance(bins, Tensor):
-        return float64_bits(converted(edges, dtypes.float32))
-    numbers = [bits_of(float(v)) for v in numbers_of(op, bins)[0]]
+        return f64.float64_bits(converted(edges, dtypes.float32))
+    numbers = [f64.bits_of(float(v)) for v in numbers_of(op, bins)[0]]
     return tensor_of(numbers, op, dtype=dtypes.uint64, device=x.device)
 
 
@@ -343,8 +333,8 @@ def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare floats with the float32 numbers above the edges."""
     low, high = limits[:2]
     x = converted(x, dtypes.at_least_single(x.dtype))
-    edges = build(TO_FLOAT32_ABOVE, (bits,), None)
-    ends = single_above(low), -single_above(-high)
+    edges = build(f64.TO_FLOAT32_ABOVE, (bits,), None)
+    ends = f64.single_above(low), -f64.single_above(-high)
     count = bits.size - 1
     is_too_coarse = high - low < count * max(abs(low), abs(high)) * 2.0**-20
     near = None if is_too_coarse else _position(x, -low, _span(limits), count)
@@ -356,27 +346,27 @@ def _compared_as_float64(
 ) -> _Compared:
     """Compare integers by the order of the bits of float64 numbers."""
     count = bits.size - 1
-    wide = float64_bits(x)
-    x, edges = (build(ORDER_KEY, (v,), None) for v in (wide, bits))
+    wide = f64.float64_bits(x)
+    x, edges = (build(f64.ORDER_KEY, (v,), None) for v in (wide, bits))
     if ends is None:
         return _Compared(x, edges, (edges[0], edges[count]), None)
     span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
     near = _position(_difference(wide, ends[0]), 0.0, span, count)
     if limits is None:  # the range is that of the elements
         return _Compared(x, edges, None, near)
-    return _Compared(x, edges, (order_key_of(limits.low), order_key_of(limits.high)), near)
+    return _Compared(x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near)
 
 
 def _compared_as_distances(
     x: Tensor, bits: Tensor, ends: Any, limits: _Range | None, least: Tensor | None
 ) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    wide, whole = widened(x), build(CEIL, (bits,), None)
+    wide, whole = widened(x), build(f64.CEIL, (bits,), None)
     if limits is None:
         assert least is not None
         distance = converted(wide - least, dtypes.uint32)  # these wrap around
         edges, inside = converted(whole, wide.dtype) - least, None
-        before, span = _difference(float64_bits(least), ends[0]), _difference(ends[1], ends[0])
+        before, span = _difference(f64.float64_bits(least), ends[0]), _difference(ends[1], ends[0])
     else:
         low, before, inside = _first_integer(limits, x.dtype)
         distance, span = converted(wide, dtypes.uint32) - low % 2**32, _span(limits)
@@ -396,7 +386,7 @@ def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int,
 
 def _difference(x: Tensor, y: Tensor) -> Tensor:
     """Return x - y of the bits of float64 numbers, as float32."""
-    return to_float32(apply(SUBTRACT, (x, y)))
+    return f64.to_float32(apply(f64.SUBTRACT, (x, y)))
 
 
 def _span(limits: _Range) -> float | None:

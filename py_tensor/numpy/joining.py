@@ -8,29 +8,14 @@ from typing import Any, cast
 
 from py_tensor.base import dtypes, shapes
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import (
-    Shape,
-    axes_of,
-    normalize_axes,
-    normalize_axis,
-    parse_shape,
-    size_of,
-)
+from py_tensor.base.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.ir.node import Device
 from py_tensor.ops import movement
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, holds_masks
-from py_tensor.ops.movement import (
-    along_axis,
-    broadcast_to,
-    concat,
-    converted,
-    flip,
-    reshape_copy,
-    sliced,
-)
+from py_tensor.ops.movement import along_axis, broadcast_to, concat, flip, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes
@@ -215,7 +200,7 @@ def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
 def _cut(op: str, x: Operand, parts: Any, axis: int, least: int) -> list[Tensor]:
     x = tensor_of(x, op)
     if x.ndim < least:
-        raise ShapeError(f"{op}: needs at least {axes_of(least)}, got shape {x.shape}")
+        raise ShapeError(f"{op}: needs at least {shapes.axes_of(least)}, got shape {x.shape}")
     return movement.split(x, parts, axis)
 
 
@@ -364,7 +349,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     if not isinstance(obj, Tensor):
         return positions
-    positions = converted(positions, dtypes.int32)
+    positions = movement.converted(positions, dtypes.int32)
     positions = where(positions < 0, positions + n, positions)
     positions = where(positions < 0, n + 1, positions)  # also out of range
     return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")

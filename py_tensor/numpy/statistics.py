@@ -16,15 +16,7 @@ from py_tensor.ops import elementwise, reduction
 from py_tensor.ops.complex import conjugated, joined
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.declare import declared_like
-from py_tensor.ops.elementwise import (
-    floor,
-    isfinite,
-    isnan,
-    maximum,
-    minimum,
-    root_of_squares,
-    sqrt,
-)
+from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum, root_of_squares
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.linalg import matmul
@@ -177,7 +169,7 @@ def corrcoef(
     covariance = cov(x, y, rowvar, dtype=dtype)
     if not covariance.ndim:
         return covariance / covariance
-    spread = sqrt(diag(covariance).real)
+    spread = elementwise.sqrt(diag(covariance).real)
     covariance = covariance / spread[:, None] / spread
     if covariance.dtype.is_complex:
         return joined(covariance.real.clip(-1, 1), covariance.imag.clip(-1, 1))
