@@ -17,7 +17,7 @@ from py_tensor.base.shapes import parse_shape
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import converted, reshape
+from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, coerce, common_dtype
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -167,12 +167,10 @@ class nditer:  # noqa: N801 - NumPy's name
         ]
         device = next((x.device for x in operands if isinstance(x, Tensor)), None)
         self.operands = tuple(
-            self._allocated(n, dtype or common, device)
+            self._allocated(n, types[n] or common, device)
             if x is None
-            else _in_dtype(x, dtype or x.dtype, is_output=is_output)
-            for n, (x, dtype, is_output) in enumerate(
-                zip(tensors, types, self._writable, strict=True)
-            )
+            else _in_dtype(x, types[n] or x.dtype, is_output=self._writable[n])
+            for n, x in enumerate(tensors)
         )
         self.dtypes = tuple(x.dtype for x in self.operands)
         self.reset()
@@ -210,8 +208,8 @@ class nditer:  # noqa: N801 - NumPy's name
         self._indices.reset()
         self._unwritten: list[tuple[Tensor, Any, Tensor]] = []
         self._values: list[list[Any] | None] = [
-            None if is_output or self._is_whole else reshape(x, -1).tolist()
-            for x, is_output in zip(self.operands, self._writable, strict=True)
+            None if self._writable[n] or self._is_whole else x.ravel().tolist()
+            for n, x in enumerate(self.operands)
         ]
 
     def __iter__(self) -> nditer:
@@ -231,13 +229,11 @@ class nditer:  # noqa: N801 - NumPy's name
         if not pieces:
             raise StopIteration
         vectors: list[Tensor] = []
-        for x, indices, is_output in zip(
-            self.operands, np.concatenate(pieces, 1), self._writable, strict=True
-        ):
-            vector = reshape(x, -1)
+        for n, indices in enumerate(np.concatenate(pieces, 1)):
+            x, vector = self.operands[n], self.operands[n].ravel()
             if len(indices) != x.size or (np.diff(indices) != 1).any():
                 vector = take(vector, tensor_of(indices, "nditer", device=x.device))
-            if is_output and vector.base is None:
+            if self._writable[n] and vector.base is None:
                 self._unwritten.append((x, np.unravel_index(indices, x.shape), vector))
             vectors.append(vector)
         return vectors[0] if self._is_single else tuple(vectors)
@@ -323,4 +319,4 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
     x = tensor_of(x, "ndenumerate")
-    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
+    return zip(product(*map(range, x.shape)), x.ravel().tolist(), strict=True)

@@ -158,11 +158,8 @@ def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
         If the vectors have a different length.
     """
     a, b = (tensor_of(v, "cross") for v in (x1, x2))
-    for v in (a, b):
-        if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
-            raise ShapeError(
-                f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}"
-            )
+    if any(v.shape[normalize_axis("cross", axis, v.ndim)] != 3 for v in (a, b)):
+        raise ShapeError(f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}")
     return products.cross(a, b, axis=axis)
 
 
@@ -252,9 +249,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise LinAlgError(
-            f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
-        )
+        raise LinAlgError(f"tensorinv: axes {rows} and {columns} do not form a square matrix")
     return inv(x.reshape(size_of(rows), -1)).reshape(*columns, *rows)
 
 
@@ -277,9 +272,8 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         x = movement.permute(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
     shape = x.shape[wanted.ndim :]
     if size_of(shape) != wanted.size or x.size != wanted.size**2:
-        raise ShapeError(
-            f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
-        )
+        words = f"does not match b of shape {wanted.shape}"
+        raise ShapeError(f"tensorsolve: a of shape {x.shape} {words}")
     return solve(x.reshape(wanted.size, wanted.size), wanted.ravel()).reshape(shape)
 
 

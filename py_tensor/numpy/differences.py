@@ -133,9 +133,8 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
     if points.shape != (n,):
-        raise ShapeError(
-            f"gradient: coordinates of shape {points.shape} do not match axis {axis} of {x.shape}"
-        )
+        words = f"do not match axis {axis} of {x.shape}"
+        raise ShapeError(f"gradient: coordinates of shape {points.shape} {words}")
     gaps = as_floating(points, "gradient")
     gaps = (gaps[1:] - gaps[:-1]).reshape(n - 1, *(1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]

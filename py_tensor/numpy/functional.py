@@ -18,7 +18,7 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import operands
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import gathered, indices_of
+from py_tensor.ops.gather import gathered, in_mode, indices_of
 from py_tensor.ops.indexing import as_given
 from py_tensor.ops.movement import broadcast_to, converted, members_of, stack
 from py_tensor.ops.operands import Operand, Scalar, coerce, common_dtype, device_of
@@ -357,9 +357,8 @@ def piecewise(
     if conditions and isinstance(conditions[0], bool) and x.ndim:
         conditions = [conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
-        raise ValueError(
-            f"piecewise: {len(funclist)} functions do not match {len(conditions)} conditions"
-        )
+        counts = f"{len(funclist)} functions do not match {len(conditions)} conditions"
+        raise ValueError(f"piecewise: {counts}")
 
     def of(function: Any) -> Tensor:
         value = function(x, *args, **options) if callable(function) else function
@@ -393,14 +392,9 @@ def choose(
     ]
     number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))
-    if mode == "wrap":
-        number = number % len(options)
-    elif mode == "clip":
-        number = number.clip(0, len(options) - 1)
-    elif mode == "raise":
+    number = in_mode("choose", number, len(options), mode, number.device)
+    if mode == "raise":
         number = where(number < 0, len(options), number)  # also out of range
-    else:
-        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
     index = indices_of("choose", number.expand_dims(0), every, 0)
     chosen = gathered(every, (0,), (index.tensor,), 0, index.op).reshape(number.shape)

@@ -176,7 +176,9 @@ def geomspace(
     if not (is_array_like(start) or is_array_like(stop)):
         start, stop = _ends("geomspace", start, stop)
     elif not _are_real((start, stop)):
-        return _between(start, stop, num, endpoint, dtype, axis, device)
+        if not any(isinstance(v, Tensor) for v in (start, stop)):
+            start = tensor_of(start, "geomspace", device=device)
+        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
     target = None if dtype is None else dtypes.parse(dtype)
     wide = "D" if target is not None and target.is_complex else None
     numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
@@ -189,18 +191,8 @@ def geomspace(
     return from_host("geomspace", numbers, target, parse(device))
 
 
-def _between(
-    start: Operand,
-    stop: Operand,
-    num: int,
-    endpoint: bool,
-    dtype: object,
-    axis: int,
-    device: Any,
-) -> Tensor:
+def _between(start: Operand, stop: Operand, num: int, endpoint: bool, axis: int) -> Tensor:
     """`geomspace` between ends that are tensors or have axes."""
-    if not any(isinstance(v, Tensor) for v in (start, stop)):
-        start = tensor_of(start, "geomspace", device=device)
     ends = movement.in_common_dtype("geomspace", start, stop)
     low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in ends))
     new_axis = normalize_axis("geomspace", axis, low.ndim + 1)
@@ -208,8 +200,7 @@ def _between(
     turn = sign(low)
     low, high, turn = (expand_dims(v, new_axis) for v in (low, high, turn))
     powers = power(low / turn, 1 - share) * power(high / turn, share) * turn
-    powers = where(share == 0, low, where(share == 1, high, powers))
-    return _rounded(powers, dtype)
+    return where(share == 0, low, where(share == 1, high, powers))
 
 
 # -- Grids --------------------------------------------------------------------------------------
@@ -495,9 +486,7 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(
-            f"diag_indices_from: takes at least two axes of equal length, not shape {shape}"
-        )
+        raise ShapeError(f"diag_indices_from: takes two or more equal axes, not shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 

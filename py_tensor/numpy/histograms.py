@@ -45,7 +45,7 @@ def histogram_bin_edges(
 ) -> Tensor:
     """Return the bin edges that `histogram` uses; `weights` has no effect."""
     x = tensor_of(a, "histogram_bin_edges").ravel()
-    return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
+    return _bins("histogram_bin_edges", x, bins, range, weights).edges
 
 
 class _Range(NamedTuple):
@@ -126,19 +126,13 @@ def _range_of(op: str, limits: Any) -> _Range | None:
 
 
 def _bins(
-    op: str,
-    sample: Tensor,
-    bins: Bins,
-    limits: Any,
-    *,
-    weighted: bool,
-    wide: bool = False,
+    op: str, sample: Tensor, bins: Bins, limits: Any, weights: Operand, *, wide: bool = False
 ) -> _Bins:
     """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
     REAL_FLOATING.check(op, sample.dtype)
     limits = _range_of(op, limits)
     if isinstance(bins, str):
-        if weighted:
+        if weights is not None:
             raise TypeError(f"{op}: the rule {bins!r} does not support weights")
         bins, limits = _by_rule(op, sample, bins, limits)
     elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
@@ -472,13 +466,12 @@ def histogram(
         If a rule is combined with weights, or the elements are complex.
     """
     x = tensor_of(a, "histogram").ravel()
-    chosen = _bins("histogram", x, bins, range, weighted=weights is not None)
+    chosen = _bins("histogram", x, bins, range, weights)
     edges = chosen.edges
     vector = None if weights is None else _weights("histogram", weights, x).ravel()
     if vector is not None and vector.shape != x.shape:
-        raise ShapeError(
-            f"histogram: weights of shape {vector.shape} do not match a of shape {x.shape}"
-        )
+        words = f"weights of shape {vector.shape} do not match a of shape {x.shape}"
+        raise ShapeError(f"histogram: {words}")
     counts = _counted(_bin_of(x, chosen), max(edges.size - 1, 0), vector)
     if density:
         counts = counts / counts.sum() / chosen.widths(dtypes.floating(x.dtype))
@@ -512,9 +505,8 @@ def histogram2d(
     first = tensor_of(x, "histogram2d")
     second = tensor_of(y, "histogram2d", device=first.device)
     if first.ndim != 1 or first.shape != second.shape:
-        raise ShapeError(
-            f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
-        )
+        words = f"x of shape {first.shape} does not match y of shape {second.shape}"
+        raise ShapeError(f"histogram2d: {words}")
     listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
     is_pair = type(listed) in (list, tuple) and len(listed) == 2
     pair: Sequence[Any] = listed if is_pair else (listed, listed)
@@ -558,25 +550,18 @@ def histogramdd(
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
         vectors = [*(x[:, None] if x.ndim == 1 else x).T]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
-        raise ShapeError(
-            f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
-        )
+        words = f"must have the same shape, not {[v.shape for v in vectors]}"
+        raise ShapeError(f"histogramdd: coordinates {words}")
     listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
     each = listed if type(listed) in (list, tuple) else [listed] * len(vectors)
     if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
-        raise ValueError(
-            f"histogramdd: bins {bins} and range {range} do not match {len(vectors)} axes"
-        )
+        words = f"bins {bins} and range {range} do not match {len(vectors)} axes"
+        raise ValueError(f"histogramdd: {words}")
     return _of_points("histogramdd", vectors, each, range, density, weights)
 
 
 def _of_points(
-    op: str,
-    vectors: Sequence[Tensor],
-    bins: Sequence[Any],
-    limits: Sequence[Sequence[float] | None] | None,
-    density: bool | None,
-    weights: Operand | None,
+    op: str, vectors: Sequence[Tensor], bins: Any, limits: Any, density: Any, weights: Operand
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
@@ -586,7 +571,7 @@ def _of_points(
     if any(isinstance(b, str) for b in bins):
         raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
     chosen = [
-        _bins(op, v, b, r, weighted=weights is not None, wide=True)
+        _bins(op, v, b, r, weights, wide=True)
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
     edges = [axis_bins.edges for axis_bins in chosen]

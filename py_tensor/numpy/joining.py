@@ -258,9 +258,7 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     elif holds_masks(obj):
         mask = tensor_of(obj, "delete", device=x.device)
         if mask.shape != (n,):
-            raise ShapeError(
-                f"delete: mask of shape {mask.shape} does not match an axis of {n} elements"
-            )
+            raise ShapeError(f"delete: mask of shape {mask.shape} does not match {n} elements")
         kept = mask == 0
     else:
         checked = indices_of("delete", obj, x, along)
@@ -340,9 +338,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         positive = [i + n if i < 0 else i for i in numbers]
         positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
-        raise ShapeError(
-            f"insert: obj must be an index or a vector of indices, not of shape {positions.shape}"
-        )
+        raise ShapeError(f"insert: obj must be an index or a vector, not of {positions.shape}")
     if is_mask:
         positions = flatnonzero(positions)
     elif not positions.dtype.is_integer:

@@ -42,9 +42,8 @@ def _dtype_of(operand: Any) -> DType:
     if hasattr(operand, "__array_interface__") and not isinstance(operand, type):
         host_dtype = operand.dtype
         return dtypes.of_host("dtype", host_dtype.kind, host_dtype.itemsize, host_dtype.name)
-    return dtypes.parse(
-        getattr(operand, "dtype", operand) if not isinstance(operand, type) else operand
-    )
+    is_type = isinstance(operand, type)
+    return dtypes.parse(operand if is_type else getattr(operand, "dtype", operand))
 
 
 class finfo:  # noqa: N801 - NumPy's name
@@ -219,14 +218,8 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
     if not arrays_and_dtypes:
         raise ValueError("result_type: needs at least one tensor, dtype or number")
-    if not strong:
-        strong = [dtypes.of_scalar(weak[0])]
-    promoted = strong[0]
-    for other in strong[1:]:
-        promoted = dtypes.promote(promoted, other)
-    for number in weak:
-        promoted = dtypes.with_scalar(promoted, number)
-    return promoted
+    promoted = reduce(dtypes.promote, strong or [dtypes.of_scalar(weak[0])])
+    return reduce(dtypes.with_scalar, weak, promoted)
 
 
 def promote_types(type1: Any, type2: Any, /) -> DType:
@@ -495,10 +488,8 @@ def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> 
     default : str
         The result if none is in the set.
     """
-    letters = [
-        t if isinstance(t, str) else asarray(t, op="mintypecode").dtype.char for t in typechars
-    ]
-    return host.load_numpy().mintypecode(letters, typeset, default)
+    letters = (t if isinstance(t, str) else asarray(t).dtype.char for t in typechars)
+    return host.load_numpy().mintypecode([*letters], typeset, default)
 
 
 def typename(char: str) -> str:
@@ -517,11 +508,8 @@ class Info:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
-        return {
-            "boolean indexing": True,
-            "data-dependent shapes": True,
-            "max dimensions": MAX_RANK,
-        }
+        known = {"boolean indexing": True, "data-dependent shapes": True}
+        return {**known, "max dimensions": MAX_RANK}
 
     def default_device(self) -> Device:
         """Return the default device."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, cast
 
 from py_tensor.base import dtypes
@@ -86,9 +86,7 @@ def _weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise TypeError(
-            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
-        )
+        raise TypeError(f"{op}: weights of shape {w.shape} for shape {x.shape} need an axis")
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
     numbers = [normalize_axis(op, a, x.ndim) for a in listed]
@@ -239,9 +237,8 @@ def _quantiles(
     if method != "mean":
         check_option(op, "method", method, (*_BETWEEN, *_AT))
     if weights is not None and method != "inverted_cdf":
-        raise ValueError(
-            f"{op}: weights are supported only by method 'inverted_cdf', not {method!r}"
-        )
+        words = f"only by method 'inverted_cdf', not {method!r}"
+        raise ValueError(f"{op}: weights are supported {words}")
     axes = normalize_axes(op, axis, x.ndim)
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -252,8 +249,8 @@ def _quantiles(
 
     rows = in_rows(x)
     if n and weights is not None:
-        weighted = _weighted(op, rows, in_rows(_weights_of(op, weights, x, axis)), without_nan)
-        values = [weighted(share).reshape(shape) for share in shares]
+        of_rows = in_rows(_weights_of(op, weights, x, axis))
+        values = [v.reshape(shape) for v in _weighted(op, rows, of_rows, shares, without_nan)]
     elif n:
         quantile_of = _among_numbers if without_nan else _among_all
         ordered = sort(rows)
@@ -269,9 +266,9 @@ def _quantiles(
 
 
 def _weighted(
-    op: str, rows: Tensor, weights: Tensor, without_nan: bool
-) -> Callable[[float], Tensor]:
-    """Return a function for weighted quantiles of rows; the weights are read and checked."""
+    op: str, rows: Tensor, weights: Tensor, shares: list[float], without_nan: bool
+) -> Iterator[Tensor]:
+    """Yield weighted quantiles of rows; the weights are read and checked."""
     has_nan = rows.dtype.is_floating
     if without_nan and has_nan:
         weights = choose(isnan(rows), 0, weights)
@@ -285,15 +282,11 @@ def _weighted(
     if (wrong.any() | (weights < 0).any()).item():
         raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total
-
-    def at(share: float) -> Tensor:
+    for share in shares:
         index = ((reached < share) | (reached == 0)).sum(-1, keepdims=True)
         values = take_along_axis(ordered, minimum(index, ordered.shape[-1] - 1), -1)[..., 0]
-        if without_nan or not has_nan:
-            return values
-        return choose(isnan(ordered[..., -1]), math.nan, values)
-
-    return at
+        is_nan = isnan(ordered[..., -1])
+        yield choose(is_nan, math.nan, values) if has_nan and not without_nan else values
 
 
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
