@@ -6,6 +6,7 @@ It iterates over arrays of flat indices that are laid out in memory as the opera
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from itertools import product
 from typing import Any, cast
@@ -42,7 +43,7 @@ def _numpys(name: str, *, is_writable: bool = False) -> property:
     return property(get, put if is_writable else None)
 
 
-class nditer:  # noqa: N801 - NumPy's name
+class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
     """Iterate over the elements of operands, which broadcast.
 
     Read-only operands are read once, and each element is a 0-d constant. A writable operand yields
@@ -264,9 +265,6 @@ class nditer:  # noqa: N801 - NumPy's name
         while self._unwritten:
             x, index, vector = self._unwritten.pop()
             x[index] = vector
-
-    def __enter__(self) -> nditer:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

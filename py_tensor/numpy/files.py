@@ -199,7 +199,7 @@ def load(
             opened.close()
 
 
-class NpzFile(Mapping[str, Any]):
+class NpzFile(Mapping[str, Any], AbstractContextManager["NpzFile"]):
     """The tensors of a `.npz` file by name; each is read on access.
 
     Attributes
@@ -252,9 +252,6 @@ class NpzFile(Mapping[str, Any]):
         self.zip.close()
         if self._own:
             self._file.close()
-
-    def __enter__(self) -> NpzFile:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import from_host, naming
@@ -113,18 +113,12 @@ def logspace(
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(operands.real_number_of("logspace", "base", base))
-        if not (is_array_like(start) or is_array_like(stop)):
-            start, stop = _ends("logspace", start, stop)
-        if _are_real((start, stop)):
-            numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
-            powers = from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device))
+        numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
+        if numbers is not None:
+            powers = from_host("logspace", numbers, _default_of(numbers), parse(device))
             return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
-
-
-def _ends(op: str, start: Operand, stop: Operand) -> Iterator[Any]:
-    return (operands.number_of(op, "an end", v) for v in (start, stop))
 
 
 def _are_real(ends: Operand) -> bool:
@@ -135,11 +129,19 @@ def _are_real(ends: Operand) -> bool:
 
 
 def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
-    """Return NumPy's numbers between numbers or lists."""
+    """Return NumPy's numbers between numbers or lists of them; None between other ends."""
+    if not (is_array_like(start) or is_array_like(stop)):
+        start, stop = (operands.number_of(op, "an end", v) for v in (start, stop))
+    elif not _are_real((start, stop)):
+        return None
     np, axis = host.load_numpy(), options[-1]
     normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
     with naming(op), np.errstate(all="ignore"):
         return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
+
+
+def _default_of(numbers: Any) -> DType:
+    return dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
@@ -173,17 +175,14 @@ def geomspace(
     ValueError
         If an end is the number 0, or `num` is negative.
     """
-    if not (is_array_like(start) or is_array_like(stop)):
-        start, stop = _ends("geomspace", start, stop)
-    elif not _are_real((start, stop)):
-        if not any(isinstance(v, Tensor) for v in (start, stop)):
-            start = tensor_of(start, "geomspace", device=device)
-        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
     target = None if dtype is None else dtypes.parse(dtype)
     wide = "D" if target is not None and target.is_complex else None
     numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
-    if target is None:
-        target = dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
+    if numbers is None:
+        if not any(isinstance(v, Tensor) for v in (start, stop)):
+            start = tensor_of(start, "geomspace", device=device)
+        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
+    target = target or _default_of(numbers)
     numbers = numbers if target.is_complex else numbers.real
     if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
         np = host.load_numpy()

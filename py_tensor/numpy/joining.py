@@ -117,20 +117,19 @@ class broadcast:  # noqa: N801 - NumPy's name
     def reset(self) -> None:
         """Restart at the first index."""
         self.index = 0
-        self.__dict__.pop("_rows", None)
+        self.__dict__.pop("_tuples", None)
 
     @cached_property
-    def _rows(self) -> list[tuple[Any, ...]]:
-        return list(zip(*self.iters, strict=True))
+    def _tuples(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self.iters, strict=True)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
 
     def __next__(self) -> tuple[Any, ...]:
-        if self.index == len(self._rows):
-            raise StopIteration
+        elements = next(self._tuples)
         self.index += 1
-        return self._rows[self.index - 1]
+        return elements
 
 
 def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
@@ -165,8 +164,7 @@ def block(arrays: Any) -> Tensor:
     """
 
     def depth_of(nested: Any) -> int:
-        inner = cast("list[Any]", nested) if isinstance(nested, list) else None
-        return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+        return 1 + max(map(depth_of, nested), default=0) if isinstance(nested, list) else 0
 
     def leaves(nested: Any) -> list[Operand]:
         if not isinstance(nested, list):

@@ -111,6 +111,9 @@ class iinfo:  # noqa: N801 - NumPy's name
 _SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
 
 
+_settings: dict[str, Any] = {"handler": None, "buffer size": 8192}  # which have no effect
+
+
 class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
     """Context manager accepted for NumPy programs; it changes no result, because nothing warns.
 
@@ -125,14 +128,13 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         unknown = options.keys() - _SILENT.keys() - {"all", "call"}
         if unknown:
             raise TypeError(f"errstate: unknown argument {', '.join(sorted(unknown))}")
-        self._before: list[tuple[int, Any]] = []
+        self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self._before.append((_buffer_size, _handler))
+        self._before.append(dict(_settings))
 
     def __exit__(self, *error: object) -> None:
-        global _buffer_size, _handler
-        _buffer_size, _handler = self._before.pop()
+        _settings.update(self._before.pop())
 
 
 def seterr(
@@ -154,24 +156,17 @@ def geterr() -> dict[str, str]:
     return dict(_SILENT)
 
 
-_handler: Any = None  # the argument of `seterrcall`
-
-
 def seterrcall(func: Any) -> Any:
     """Accepted, like `errstate`: the function is never called; returns the previous one."""
-    global _handler
     if not (func is None or callable(func) or hasattr(func, "write")):
         raise ValueError("seterrcall: takes a function or an object with a method `write`")
-    before, _handler = _handler, func
+    before, _settings["handler"] = _settings["handler"], func
     return before
 
 
 def geterrcall() -> Any:
     """Return the function that was passed to `seterrcall`."""
-    return _handler
-
-
-_buffer_size = 8192
+    return _settings["handler"]
 
 
 def setbufsize(size: int) -> int:
@@ -182,16 +177,15 @@ def setbufsize(size: int) -> int:
     ValueError
         If the size is negative.
     """
-    global _buffer_size
     if size < 0:
         raise ValueError(f"setbufsize: size must be at least 0, not {size}")
-    before, _buffer_size = _buffer_size, size
+    before, _settings["buffer size"] = _settings["buffer size"], size
     return before
 
 
 def getbufsize() -> int:
     """Return the size that was passed to `setbufsize`."""
-    return _buffer_size
+    return _settings["buffer size"]
 
 
 class _DTypes(type):

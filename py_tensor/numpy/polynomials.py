@@ -296,7 +296,7 @@ def polyfit(
     middle = (low + high) / 2
     powers = _weighted(vander((x - middle) / half, order), weights)
     values = _weighted(y if y.ndim == 2 else y[:, None], weights)
-    cut = _cut_of(x, rcond)
+    cut = x.size * dtypes.epsilon(x.dtype) if rcond is None else float(rcond)
     across = _orthonormal(powers)
     inverse, rank, _ = by_singular_values(across.T @ powers, cut)
     coefficients = inverse @ (across.T @ values)
@@ -349,11 +349,6 @@ def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
     if weights.shape != x.shape:
         raise TypeError(f"{op}: weights of shape {weights.shape} do not match {x.size} points")
     return converted(weights, x.dtype)
-
-
-def _cut_of(x: Tensor, rcond: float | None) -> float:
-    """Return the relative threshold below which singular values count as 0."""
-    return x.size * dtypes.epsilon(x.dtype) if rcond is None else rcond
 
 
 def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:
