@@ -54,8 +54,8 @@ def padded(
         raise ValueError(f"pad: mode {mode!r} does not take {', '.join(unknown)}")
     if mode == "empty":
         return pad_constant(x, widths)
-    for axis, (before, after) in enumerate(widths):
-        if mode != "constant" and not x.shape[axis] and (before or after):
+    for axis, width in enumerate(widths):
+        if mode != "constant" and not x.shape[axis] and any(width):
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
     option = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
@@ -71,18 +71,18 @@ def padded(
         pairs: Any = [(None, None)] * x.ndim
     else:
         pairs = sides_of(_OPTION[mode] or "", 0 if option is None else option, x.ndim)
-    for axis, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
-        if not before and not after:
+    for axis, (width, pair) in enumerate(zip(widths, pairs, strict=True)):
+        if not any(width):
             continue
         if mode in _STATISTICS:
-            sides = _statistics(x, axis, mode, (first, last))
+            sides = _statistics(x, axis, mode, pair)
         elif mode == "linear_ramp":
-            sides = _ramps(x, axis, (before, after), (first, last))
+            sides = _ramps(x, axis, width, pair)
         else:
-            sides = [beside(widest([x]), v, "pad", x.device) for v in (first, last)]
+            sides = [beside(widest([x]), v, "pad", x.device) for v in pair]
         left, right = (
             expand(_cast(side, x), *x.shape[:axis], n, *x.shape[axis + 1 :])
-            for side, n in zip(sides, (before, after), strict=True)
+            for side, n in zip(sides, width, strict=True)
         )
         x = concat([left, x, right], axis)
     return x.copy()
@@ -152,20 +152,21 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     Those of integers are exact, where NumPy's mean and median round to float64 first.
     """
     n = x.shape[axis]
-    windows: list[tuple[int, int]] = []
+    values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
+    sides: list[Tensor] = []
     for side, option in enumerate(lengths):
         length = n if option is None else min(whole_number("pad", "stat_length", option), n)
         if length < 0 or (not length and mode in ("maximum", "minimum")):
             raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
-        windows.append((n - length, n) if side else (0, length))
-    values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
-    for window in dict.fromkeys(windows):
-        elements = sliced(x, axis, *window)
-        if x.dtype.is_integer and elements.size and mode in _ROUNDED:
-            values[window] = _ROUNDED[mode](elements, axis)
-        else:
-            values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
-    return [values[window] for window in windows]
+        window = (n - length, n) if side else (0, length)
+        if window not in values:
+            elements = sliced(x, axis, *window)
+            if x.dtype.is_integer and elements.size and mode in _ROUNDED:
+                values[window] = _ROUNDED[mode](elements, axis)
+            else:
+                values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
+        sides.append(values[window])
+    return sides
 
 
 def _rounded_mean(x: Tensor, axis: int) -> Tensor:
@@ -194,11 +195,9 @@ _ROUNDED = {"mean": _rounded_mean, "median": _rounded_median}
 
 def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:
     """Return ramps from the end values, inclusive, to the elements at the edges."""
-    before, after = width
-    last = x.shape[axis] - 1
-    edges = [x[(slice(None),) * axis + (index,)] for index in (0, last)]
+    edges = [x[(slice(None),) * axis + (index,)] for index in (0, -1)]
     left, right = (
         linspace(end, edge, n, endpoint=False, dtype=x.dtype, axis=axis)
-        for end, edge, n in zip(ends, edges, (before, after), strict=True)
+        for end, edge, n in zip(ends, edges, width, strict=True)
     )
     return [left, flip(right, axis)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called, warn_of_rank
+from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, warn_of_rank
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
 from py_tensor.linalg.decompositions import LinAlgError, by_singular_values, svdvals
@@ -172,7 +172,7 @@ class poly1d(Hosted):  # noqa: N801 - NumPy's name
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         options: Any = {} if variable is None else {"variable": variable}
-        made = called(Call("poly1d"), "poly1d", self.numpys(), [c_or_r, r], options)
+        made = Call("poly1d").result_of(self.numpys(), [c_or_r, r], options)
         self.coeffs, self.variable = made.coeffs, made.variable
 
     @classmethod
