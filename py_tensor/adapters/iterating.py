@@ -143,29 +143,22 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
         tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
-        present = [x for x in tensors if x is not None]
-        if not present:
+        if all(x is None for x in operands):
             raise ValueError("nditer: needs an operand that is not None")
         names, count = {*(flags or ())}, len(operands)
+        arrays = [None if x is None else _indices_of(x) for x in tensors]
+        names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
+        iterator, int64s = host.load_numpy().nditer, ["int64"] * count
         with naming("nditer"):
-            self._indices = host.load_numpy().nditer(
-                [None if x is None else _indices_of(x) for x in tensors],
-                [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}],
-                op_flags,
-                ["int64"] * count,
-                order,
-                op_axes=op_axes,
-                itershape=itershape,
+            self._indices = iterator(
+                arrays, names_used, op_flags, int64s, order, op_axes=op_axes, itershape=itershape
             )
         types = _dtypes(op_dtypes, count)
         common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
         self._is_whole = "external_loop" in names
-        self._writable = [
-            x is None or bool({"readwrite", "writeonly"} & {*own_flags})
-            for x, own_flags in zip(operands, _flags_of(op_flags, count), strict=True)
-        ]
+        self._writable = [view.flags.writeable for view in self._indices.itviews]
         device = next((x.device for x in operands if isinstance(x, Tensor)), None)
         self.operands = tuple(
             self._allocated(n, types[n] or common, device)
@@ -288,13 +281,6 @@ def _in_dtype(x: Tensor, dtype: DType, *, is_output: bool) -> Tensor:
     if is_output and dtype is not x.dtype:
         raise ValueError(f"nditer: an output of {x.dtype} cannot be iterated as {dtype}")
     return converted(x, dtype)
-
-
-def _flags_of(op_flags: Any, count: int) -> list[Any]:
-    """Return the flags of each operand."""
-    if not op_flags:
-        return [()] * count
-    return [op_flags] * count if isinstance(op_flags[0], str) else [*op_flags]
 
 
 def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:

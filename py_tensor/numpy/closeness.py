@@ -38,8 +38,7 @@ def _close(
 ) -> Tensor:
     numbers = type(a) is int, type(b) is int
     a, b = tensors_of(op, (a, b))
-    tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
-    rtol, atol = tolerances
+    rtol, atol = tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
     # First, for an error that names this op.
     broadcast(op, a.shape, b.shape, *(v.shape for v in tolerances if isinstance(v, Tensor)))
     if numbers[0] and b.dtype.is_inexact:
@@ -70,11 +69,11 @@ _compared = Composition(_compare)
 
 
 def _tolerance(op: str, value: Operand, a: Tensor, b: Tensor) -> Tensor | Scalar:
-    number = number_like(value)
+    number = value if isinstance(value, Tensor) else number_like(value)
     if number is not None:
         return number
     own_dtype = widest([a, b]) if a.device.uses_numpy else None  # a GPU has no float64
-    return value if isinstance(value, Tensor) else beside(own_dtype, value, op, a.device)
+    return beside(own_dtype, value, op, a.device)
 
 
 def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar) -> Tensor:

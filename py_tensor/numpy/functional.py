@@ -318,14 +318,12 @@ def _have_one_dtype(values: Sequence[Operand]) -> bool:
     if type(values[0]) is not Tensor:
         return False
     dtype = values[0].dtype
-    for x in values:
-        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
-        if kind is Tensor:
-            if x.dtype is not dtype:
-                return False
-        elif kind not in (int, float) or dtypes.with_scalar(dtype, x) is not dtype:
-            return False
-    return True
+    return all(
+        x.dtype is dtype
+        if type(x) is Tensor
+        else type(x) in (int, float) and dtypes.with_scalar(dtype, x) is dtype
+        for x in values
+    )
 
 
 def piecewise(

@@ -449,9 +449,6 @@ def median(
 nanmedian = _varied(median, "nanmedian", "ignoring NaN", q=0.5, method="mean", without_nan=True)
 
 
-P = ParamSpec("P")
-
-
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
     """Return a tensor, and a mask of the elements in `where` that are not NaN."""
     x = tensor_of(x, op)
