@@ -146,19 +146,15 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     )
     if edge_order == 1:
         return concat([rise(0) / gaps[:1], inside, rise(n - 2) / gaps[-1:]], axis)
-    a, b = gaps[:1], gaps[1:2]
-    first = (
-        -(2 * a + b) / (a * (a + b)) * part(0, 1)
-        + (a + b) / (a * b) * part(1, 2)
-        - a / (b * (a + b)) * part(2, 3)
-    )
-    a, b = gaps[n - 3 : n - 2], gaps[n - 2 :]
-    last = (
-        b / (a * (a + b)) * part(n - 3, n - 2)
-        - (a + b) / (a * b) * part(n - 2, n - 1)
-        + (2 * b + a) / (b * (a + b)) * part(n - 1, n)
-    )
-    return concat([first, inside, last], axis)
+
+    def at_end(start: int, turn: int, a: Tensor, b: Tensor) -> Tensor:
+        """Return the derivative at an end, from three elements with gaps `a` and `b`."""
+        f, g, h = (part(k, k + 1) for k in range(start, start + 3 * turn, turn))
+        return (a + b) / (a * b) * g - (2 * a + b) / (a * (a + b)) * f - a / (b * (a + b)) * h
+
+    first = at_end(0, 1, gaps[:1], gaps[1:2])
+    last = at_end(n - 1, -1, gaps[n - 2 :], gaps[n - 3 : n - 2])
+    return concat([first, inside, -last], axis)
 
 
 def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
