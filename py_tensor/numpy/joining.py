@@ -164,7 +164,8 @@ def block(arrays: Any) -> Tensor:
     """
 
     def depth_of(nested: Any) -> int:
-        return 1 + max(map(depth_of, nested), default=0) if isinstance(nested, list) else 0
+        inner = cast("list[Any]", nested)
+        return 1 + max(map(depth_of, inner), default=0) if isinstance(nested, list) else 0
 
     def leaves(nested: Any) -> list[Operand]:
         if not isinstance(nested, list):
