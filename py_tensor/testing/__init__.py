@@ -122,9 +122,7 @@ def _deprecated(name: str, *args: Any) -> Any:
         return getattr(_testing(), name)(*args)
 
 
-def assert_warns(
-    warning_class: Any, func: Assertion | None = None, *args: Any, **kwargs: Any
-) -> Any:
+def assert_warns(warning_class: Any, func: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Raise AssertionError unless a function or a `with` block warns; return its result."""
     context = _deprecated("assert_warns", warning_class)
     if func is None:
