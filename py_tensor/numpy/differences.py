@@ -180,11 +180,7 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int 
 
 
 def unwrap(
-    p: Operand,
-    discont: Real | None = None,
-    axis: int = -1,
-    *,
-    period: Real = 2 * math.pi,
+    p: Operand, discont: Real | None = None, axis: int = -1, *, period: Real = 2 * math.pi
 ) -> Tensor:
     """Unwrap along `axis`: add multiples of the period so that jumps are at most half a period.
 

@@ -456,10 +456,7 @@ def fromfile(
 
 
 def imread(
-    file: Any,
-    mode: Literal["RGB", "RGBA"] = "RGB",
-    *,
-    device: str | Device | None = None,
+    file: Any, mode: Literal["RGB", "RGBA"] = "RGB", *, device: str | Device | None = None
 ) -> Tensor:
     """Read the pixels of an image: PNG, JPEG, and other formats that the browser decodes.
 
