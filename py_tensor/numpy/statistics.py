@@ -71,13 +71,13 @@ def average(
         averages = x.mean(axis, keepdims=keepdims)
         count = float(size_of(tuple(x.shape[a] for a in axes)))
         total = full(averages.shape, count, x.dtype, device=x.device)
-        return (averages, total) if returned else averages
-    w = _weights_of("average", weights, x, axis)
-    total = w.sum(axis, keepdims=keepdims)
-    sums = known(total)
-    if sums is not None and (sums == 0).any():
-        raise ZeroDivisionError("average: the sum of the weights is 0")
-    averages = (x * w).sum(axis, keepdims=keepdims) / total
+    else:
+        w = _weights_of("average", weights, x, axis)
+        total = w.sum(axis, keepdims=keepdims)
+        sums = known(total)
+        if sums is not None and (sums == 0).any():
+            raise ZeroDivisionError("average: the sum of the weights is 0")
+        averages = (x * w).sum(axis, keepdims=keepdims) / total
     return (averages, total) if returned else averages
 
 
@@ -133,11 +133,8 @@ def cov(
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     less_by = (0 if bias else 1) if ddof is None else ddof
-    weights = [
-        converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
-        for w in (fweights, aweights)
-        if w is not None
-    ]
+    present = [tensor_of(w, "cov", device=x.device) for w in (fweights, aweights) if w is not None]
+    weights = [converted(w, dtypes.real_of(x.dtype)) for w in present]
     if not weights:
         centred = x - x.mean(1, keepdims=True)
         divisor: Any = max(float(x.shape[1] - less_by), 0.0)
