@@ -12,7 +12,7 @@ from typing import Any
 from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.errors import DTypeError
+from py_tensor.base.errors import DTypeError, check_option
 from py_tensor.convert import formatting
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.convert.printing import format_rows, format_str, in_double
@@ -469,8 +469,7 @@ def genfromtxt(
                 invalid_raise=invalid_raise, max_rows=max_rows, encoding=encoding, ndmin=2,
             )  # fmt: skip
 
-    if ndmin not in (0, 1, 2):
-        raise ValueError(f"genfromtxt: ndmin must be 0, 1 or 2, not {ndmin!r}")
+    check_option("genfromtxt", "ndmin", ndmin, (0, 1, 2))
     rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).host)
     if rows.dtype.names:  # converters give columns their own dtypes
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)

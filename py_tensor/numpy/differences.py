@@ -6,7 +6,7 @@ import math
 from typing import Any, cast
 
 from py_tensor.base.dtypes import check_cast
-from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.elementwise import not_equal, remainder, subtract, where
 from py_tensor.ops.movement import as_floating, concat, converted, in_common_dtype, sliced, widened
@@ -101,8 +101,7 @@ def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
-    if edge_order not in (1, 2):
-        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}")
+    check_option("gradient", "edge_order", edge_order, (1, 2))
     steps = varargs or (1.0,)
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
-from py_tensor.base.errors import DeviceError, DTypeError
+from py_tensor.base.errors import DeviceError, DTypeError, check_option
 from py_tensor.base.shapes import Shape, parse_shape, size_of
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.ir.node import Device, meta_of
@@ -493,8 +493,7 @@ def imread(
     >>> pt.imread(BytesIO(bytes.fromhex(gif)))  # doctest: +SKIP
     tensor([[[255,   0,   0]]], dtype=uint8)
     """
-    if mode not in ("RGB", "RGBA"):
-        raise ValueError(f"imread: mode must be 'RGB' or 'RGBA', not {mode!r}")
+    check_option("imread", "mode", mode, ("RGB", "RGBA"))
     target = parse(device)
     with _opened(file, "rb") as opened:
         data = opened.read()

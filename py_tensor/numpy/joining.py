@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from py_tensor.base import dtypes, shapes
-from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.ir.node import Device
 from py_tensor.ops import movement
@@ -368,8 +368,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
         If `trim` is not one of these.
     """
     sides = trim.lower()
-    if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"trim_zeros: trim must be 'fb', 'f' or 'b', not {trim!r}")
+    check_option("trim_zeros", "trim", sides, ("fb", "bf", "f", "b"))
     x = tensor_of(filt, "trim_zeros")
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:

@@ -7,6 +7,7 @@ from typing import Any
 
 from py_tensor.adapters.iterating import ndindex
 from py_tensor.base import dtypes
+from py_tensor.base.errors import check_option
 from py_tensor.numpy.statistics import median
 from py_tensor.ops import reduction
 from py_tensor.ops.creation import arange, linspace
@@ -59,8 +60,7 @@ def padded(
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
     option = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        if option not in (None, "even", "odd"):
-            raise ValueError(f"pad: reflect_type must be 'even' or 'odd', not {option!r}")
+        check_option("pad", "reflect_type", option or "even", ("even", "odd"))
         for axis, width in enumerate(widths):
             if option == "odd":
                 x = _reflected_odd(x, axis, *width, include_edge=mode == "symmetric")
