@@ -6,6 +6,7 @@ It iterates over arrays of flat indices that are laid out in memory as the opera
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from itertools import product
 from typing import Any, cast
@@ -17,7 +18,7 @@ from py_tensor.base.shapes import parse_shape
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import converted, reshape
+from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, coerce, common_dtype
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -42,7 +43,7 @@ def _numpys(name: str, *, is_writable: bool = False) -> property:
     return property(get, put if is_writable else None)
 
 
-class nditer:  # noqa: N801 - NumPy's name
+class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
     """Iterate over the elements of operands, which broadcast.
 
     Read-only operands are read once, and each element is a 0-d constant. A writable operand yields
@@ -142,37 +143,28 @@ class nditer:  # noqa: N801 - NumPy's name
         self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
         tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
-        present = [x for x in tensors if x is not None]
-        if not present:
+        if all(x is None for x in operands):
             raise ValueError("nditer: needs an operand that is not None")
         names, count = {*(flags or ())}, len(operands)
+        arrays = [None if x is None else _indices_of(x) for x in tensors]
+        names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
+        iterator, int64s = host.load_numpy().nditer, ["int64"] * count
         with naming("nditer"):
-            self._indices = host.load_numpy().nditer(
-                [None if x is None else _indices_of(x) for x in tensors],
-                [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}],
-                op_flags,
-                ["int64"] * count,
-                order,
-                op_axes=op_axes,
-                itershape=itershape,
+            self._indices = iterator(
+                arrays, names_used, op_flags, int64s, order, op_axes=op_axes, itershape=itershape
             )
         types = _dtypes(op_dtypes, count)
         common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
         self._is_whole = "external_loop" in names
-        self._writable = [
-            x is None or bool({"readwrite", "writeonly"} & {*own_flags})
-            for x, own_flags in zip(operands, _flags_of(op_flags, count), strict=True)
-        ]
+        self._writable = [view.flags.writeable for view in self._indices.itviews]
         device = next((x.device for x in operands if isinstance(x, Tensor)), None)
         self.operands = tuple(
-            self._allocated(n, dtype or common, device)
+            self._allocated(n, types[n] or common, device)
             if x is None
-            else _in_dtype(x, dtype or x.dtype, is_output=is_output)
-            for n, (x, dtype, is_output) in enumerate(
-                zip(tensors, types, self._writable, strict=True)
-            )
+            else _in_dtype(x, types[n] or x.dtype, is_output=self._writable[n])
+            for n, x in enumerate(tensors)
         )
         self.dtypes = tuple(x.dtype for x in self.operands)
         self.reset()
@@ -210,8 +202,8 @@ class nditer:  # noqa: N801 - NumPy's name
         self._indices.reset()
         self._unwritten: list[tuple[Tensor, Any, Tensor]] = []
         self._values: list[list[Any] | None] = [
-            None if is_output or self._is_whole else reshape(x, -1).tolist()
-            for x, is_output in zip(self.operands, self._writable, strict=True)
+            None if self._writable[n] or self._is_whole else x.ravel().tolist()
+            for n, x in enumerate(self.operands)
         ]
 
     def __iter__(self) -> nditer:
@@ -231,13 +223,11 @@ class nditer:  # noqa: N801 - NumPy's name
         if not pieces:
             raise StopIteration
         vectors: list[Tensor] = []
-        for x, indices, is_output in zip(
-            self.operands, np.concatenate(pieces, 1), self._writable, strict=True
-        ):
-            vector = reshape(x, -1)
+        for n, indices in enumerate(np.concatenate(pieces, 1)):
+            x, vector = self.operands[n], self.operands[n].ravel()
             if len(indices) != x.size or (np.diff(indices) != 1).any():
                 vector = take(vector, tensor_of(indices, "nditer", device=x.device))
-            if is_output and vector.base is None:
+            if self._writable[n] and vector.base is None:
                 self._unwritten.append((x, np.unravel_index(indices, x.shape), vector))
             vectors.append(vector)
         return vectors[0] if self._is_single else tuple(vectors)
@@ -269,9 +259,6 @@ class nditer:  # noqa: N801 - NumPy's name
             x, index, vector = self._unwritten.pop()
             x[index] = vector
 
-    def __enter__(self) -> nditer:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -296,13 +283,6 @@ def _in_dtype(x: Tensor, dtype: DType, *, is_output: bool) -> Tensor:
     return converted(x, dtype)
 
 
-def _flags_of(op_flags: Any, count: int) -> list[Any]:
-    """Return the flags of each operand."""
-    if not op_flags:
-        return [()] * count
-    return [op_flags] * count if isinstance(op_flags[0], str) else [*op_flags]
-
-
 def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
     several = isinstance(op_dtypes, list | tuple)
     names = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
@@ -323,4 +303,4 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
     x = tensor_of(x, "ndenumerate")
-    return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
+    return zip(product(*map(range, x.shape)), x.ravel().tolist(), strict=True)

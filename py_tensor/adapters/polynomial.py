@@ -45,6 +45,15 @@ class Call:
         floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
         return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
 
+    def result_of(self, function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Return the result of a function of NumPy for tensors."""
+        arguments = [self.to_numpy(x) for x in args]
+        named = {name: self.to_numpy(x) for name, x in options.items()}
+        result = _result(self._op, function, arguments, named)
+        if self._op.endswith("mapparms"):  # an offset and a scale: numbers, as in NumPy
+            return tuple(x.item() if hasattr(x, "item") else x for x in result)
+        return self.from_numpy(result)
+
     def to_numpy(self, x: Any) -> Any:
         """Return what NumPy gets for an argument."""
         if isinstance(x, Tensor):
@@ -93,21 +102,9 @@ def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def function_of_tensors(*args: Any, **options: Any) -> Any:
         if op.endswith("val") and args and isinstance(args[0], Tensor):
             return _values(op, function, *args, **options)
-        return called(Call(op), op, function, args, options)
+        return Call(op).result_of(function, args, options)
 
     return function_of_tensors
-
-
-def called(
-    call: Call, op: str, function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]
-) -> Any:
-    """Return the result of a function of NumPy for tensors; errors name `op`."""
-    arguments = [call.to_numpy(x) for x in args]
-    named = {name: call.to_numpy(x) for name, x in options.items()}
-    result = _result(op, function, arguments, named)
-    if op.endswith("mapparms"):  # an offset and a scale: numbers, as in NumPy
-        return tuple(x.item() if hasattr(x, "item") else x for x in result)
-    return call.from_numpy(result)
 
 
 def _result(op: str, function: Callable[..., Any], args: list[Any], options: dict[str, Any]) -> Any:
@@ -181,15 +178,13 @@ class Method:
         self._name = name
 
     def __get__(self, series: Hosted | None, owner: type[Hosted]) -> Callable[..., Any]:
-        call = Call(owner.__name__)
-        source = call.to_numpy(owner if series is None else series)
-        method = getattr(source, self._name)
         is_operator = self._name.startswith("__")
-        name = owner.__name__ if is_operator else f"{owner.__name__}.{self._name}"
+        call = Call(owner.__name__ if is_operator else f"{owner.__name__}.{self._name}")
+        method = getattr(call.to_numpy(owner if series is None else series), self._name)
 
         @wraps(method)
         def method_of_tensors(*args: Any, **options: Any) -> Any:
-            return called(call, name, method, args, options)
+            return call.result_of(method, args, options)
 
         return method_of_tensors
 

@@ -12,7 +12,7 @@ from typing import Any
 from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.errors import DTypeError
+from py_tensor.base.errors import DTypeError, check_option
 from py_tensor.convert import formatting
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.convert.printing import format_rows, format_str, in_double
@@ -183,7 +183,7 @@ def format_float_positional(
     np = host.load_numpy()
     with naming("format_float_positional"):
         return np.format_float_positional(
-            _number(x, precision, min_digits, counts_all=not fractional) if unique else _read(x),
+            _number(x, precision, min_digits, total=not fractional) if unique else _read(x),
             precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits,
         )  # fmt: skip
 
@@ -210,7 +210,7 @@ def format_float_scientific(
     np = host.load_numpy()
     with naming("format_float_scientific"):
         return np.format_float_scientific(
-            _number(x, precision, min_digits, is_scientific=True) if unique else _read(x),
+            _number(x, precision, min_digits, scientific=True) if unique else _read(x),
             precision, unique, trim, sign, pad_left, exp_digits, min_digits,
         )  # fmt: skip
 
@@ -221,22 +221,16 @@ def _read(x: Any) -> Any:
 
 
 def _number(
-    x: Any,
-    most: int | None,
-    least: int | None,
-    *,
-    is_scientific: bool = False,
-    counts_all: bool = False,
+    x: Any, most: int | None, least: int | None, *, scientific: bool = False, total: bool = False
 ) -> Any:
     """Return a number for NumPy whose shortest digits are those of a tensor's element."""
     value = _read(x)
     if not isinstance(x, Tensor) or x.dtype.is_numpys or x.ndim or not isfinite(value):
         return value
-    if counts_all:  # the one before the point too, if there is an exponent
+    if total:  # the one before the point too, if there is an exponent
         most, least = (None if n is None else max(0, n - 1) for n in (most, least))
-    return in_double(
-        x.dtype.name, float(value), most, least, is_scientific=is_scientific or counts_all
-    )
+    is_scientific = scientific or total
+    return in_double(x.dtype.name, float(value), most, least, is_scientific=is_scientific)
 
 
 def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
@@ -388,19 +382,9 @@ def loadtxt(
     is_narrow = target.is_integer and target.itemsize < 8
     with naming("loadtxt"):
         array = np.loadtxt(
-            fname,
-            "int64" if is_narrow else target.host,
-            comments,
-            delimiter,
-            converters,
-            skiprows,
-            usecols,
-            unpack,
-            ndmin,
-            encoding,
-            max_rows,
-            quotechar=quotechar,
-        )
+            fname, "int64" if is_narrow else target.host, comments, delimiter, converters, skiprows,
+            usecols, unpack, ndmin, encoding, max_rows, quotechar=quotechar,
+        )  # fmt: skip
     return from_host("loadtxt", array, target, parse(device))
 
 
@@ -480,26 +464,12 @@ def genfromtxt(
     def read(read_dtype: str | None) -> Any:
         with naming("genfromtxt"):
             return np.genfromtxt(
-                source,
-                read_dtype,
-                comments,
-                delimiter,
-                skip_header,
-                skip_footer,
-                converters,
-                missing_values,
-                filling_values,
-                usecols,
-                autostrip=autostrip,
-                loose=loose,
-                invalid_raise=invalid_raise,
-                max_rows=max_rows,
-                encoding=encoding,
-                ndmin=2,
-            )
+                source, read_dtype, comments, delimiter, skip_header, skip_footer, converters,
+                missing_values, filling_values, usecols, autostrip=autostrip, loose=loose,
+                invalid_raise=invalid_raise, max_rows=max_rows, encoding=encoding, ndmin=2,
+            )  # fmt: skip
 
-    if ndmin not in (0, 1, 2):
-        raise ValueError(f"genfromtxt: ndmin must be 0, 1 or 2, not {ndmin!r}")
+    check_option("genfromtxt", "ndmin", ndmin, (0, 1, 2))
     rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).host)
     if rows.dtype.names:  # converters give columns their own dtypes
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)

@@ -5,13 +5,13 @@ They check the elements, so they read one bool, which waits for pending ops.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from py_tensor.base import dtypes
 from py_tensor.ops import elementwise
 from py_tensor.ops import transcendental as functions
-from py_tensor.ops.elementwise import abs, less
 from py_tensor.ops.movement import as_floating, converted
 from py_tensor.ops.operands import Operand
-from py_tensor.ops.reduction import any
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -23,22 +23,20 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _is_beyond(outside: Tensor) -> bool:
-    return bool(any(outside))
+def _in_domain(op: str, x: Operand, is_outside: Callable[[Tensor], Tensor]) -> Tensor:
+    """Convert an operand to complex if an element is outside the real function's domain."""
+    operand = tensor_of(x, op)
+    if operand.dtype.is_complex or not bool(is_outside(operand).any()):
+        return operand
+    return converted(operand, dtypes.complex_of(operand.dtype))
 
 
 def _complex_below_0(op: str, x: Operand) -> Tensor:
-    operand = tensor_of(x, op)
-    if operand.dtype.is_complex or not _is_beyond(less(operand, 0)):
-        return operand
-    return converted(operand, dtypes.complex_of(operand.dtype))
+    return _in_domain(op, x, lambda v: v < 0)
 
 
 def _complex_beyond_1(op: str, x: Operand) -> Tensor:
-    operand = tensor_of(x, op)
-    if operand.dtype.is_complex or not _is_beyond(abs(as_floating(operand, op)) > 1):
-        return operand
-    return converted(operand, dtypes.complex_of(operand.dtype))
+    return _in_domain(op, x, lambda v: abs(as_floating(v, op)) > 1)
 
 
 def sqrt(x: Operand) -> Tensor:
@@ -72,7 +70,7 @@ def power(x: Operand, p: Operand) -> Tensor:
     The result is a float if an element of `p` is negative.
     """
     exponent = tensor_of(p, "power")
-    if exponent.dtype.is_signed and _is_beyond(less(exponent, 0)):
+    if exponent.dtype.is_signed and bool((exponent < 0).any()):
         exponent = as_floating(exponent, "power")
     return elementwise.power(_complex_below_0("power", x), exponent)
 

@@ -275,10 +275,9 @@ def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tup
         numbers = tuple(normalize_axis(op, a, x.ndim) for a in axes)
     if s is not None and len(s) != len(numbers):
         raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {numbers}")
-    lengths = [x.shape[a] for a in numbers] if s is None else [as_index(n) for n in s]
-    return tuple(
-        x.shape[a] if n == -1 else n for n, a in zip(lengths, numbers, strict=True)
-    ), numbers
+    lengths = (-1,) * len(numbers) if s is None else map(as_index, s)
+    sizes = tuple(x.shape[a] if n == -1 else n for n, a in zip(lengths, numbers, strict=True))
+    return sizes, numbers
 
 
 def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | None) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from py_tensor.base.dtypes import real_of
 from py_tensor.base.errors import ShapeError
-from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
+from py_tensor.base.shapes import normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.linalg import decompositions
 from py_tensor.linalg.decompositions import *
 from py_tensor.ops import linalg, movement, products, rearrange
@@ -95,11 +95,10 @@ def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False)
     """
     x = as_floating(x, "norm")
     if axis is None and ord is None:
-        length = _length(x.ravel(), 0, False)
-        return length.reshape((1,) * x.ndim) if keepdims else length
+        return _length(x, None, keepdims)
     axes = normalize_axes("norm", axis, x.ndim)
     if len(axes) == 1:
-        return _of_vectors(x, ord, axes[0], keepdims)
+        return _of_vectors(x, ord, axes, keepdims)
     if len(axes) != 2:
         raise ShapeError(f"norm: takes vectors or matrices, not {len(axes)} axes of {x.shape}")
     if isinstance(axis, tuple | list):
@@ -111,14 +110,14 @@ def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     return root_of_squares(squared_length(x).sum(axis, keepdims=keepdims))
 
 
-def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
+def _extreme(sizes: Tensor, order: float, axis: Axes, keepdims: bool) -> Tensor:
     """Return the largest element, 0 if there are none; or the smallest, which must exist."""
     if order > 0:
         return sizes.max(axis, keepdims=keepdims, initial=0)
     return sizes.min(axis, keepdims=keepdims)
 
 
-def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
+def _of_vectors(x: Tensor, order: Any, axis: Axes, keepdims: bool) -> Tensor:
     number = number_like(order)
     order = order if number is None else number
     if order is None or order == 2:
@@ -158,11 +157,8 @@ def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
         If the vectors have a different length.
     """
     a, b = (tensor_of(v, "cross") for v in (x1, x2))
-    for v in (a, b):
-        if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
-            raise ShapeError(
-                f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}"
-            )
+    if any(v.shape[normalize_axis("cross", axis, v.ndim)] != 3 for v in (a, b)):
+        raise ShapeError(f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}")
     return products.cross(a, b, axis=axis)
 
 
@@ -170,13 +166,8 @@ def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
     """Return the vector norm over one or more axes; None uses all elements."""
-    x = tensor_of(x, "vector_norm")
-    axes = normalize_axes("vector_norm", axis, x.ndim)
-    kept = tuple(a for a in range(x.ndim) if a not in axes)
-    count = math.prod(x.shape[a] for a in axes)
-    vectors = x.transpose((*kept, *axes)).reshape(*dropped(x.shape, axes), count)
-    norms = norm(vectors, ord, -1)
-    return norms.reshape(reduced(x.shape, axes)) if keepdims else norms
+    x = as_floating(x, "vector_norm")
+    return _of_vectors(x, ord, normalize_axes("vector_norm", axis, x.ndim), keepdims)
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
@@ -252,9 +243,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise LinAlgError(
-            f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
-        )
+        raise LinAlgError(f"tensorinv: axes {rows} and {columns} do not form a square matrix")
     return inv(x.reshape(size_of(rows), -1)).reshape(*columns, *rows)
 
 
@@ -277,9 +266,8 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         x = movement.permute(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
     shape = x.shape[wanted.ndim :]
     if size_of(shape) != wanted.size or x.size != wanted.size**2:
-        raise ShapeError(
-            f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
-        )
+        words = f"does not match b of shape {wanted.shape}"
+        raise ShapeError(f"tensorsolve: a of shape {x.shape} {words}")
     return solve(x.reshape(wanted.size, wanted.size), wanted.ravel()).reshape(shape)
 
 

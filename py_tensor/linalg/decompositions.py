@@ -626,9 +626,8 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     x, y = tensors_of("lstsq", (a, b))
     x, y = in_common_dtype("lstsq", _floating("lstsq", x), y)
     if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
-        raise LinAlgError(
-            f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"
-        )
+        words = f"the same number of rows, not shapes {x.shape} and {y.shape}"
+        raise LinAlgError(f"lstsq: a and b must have {words}")
     least = dtypes.epsilon(x.dtype) if rcond is not None and rcond < 0 else rcond
     columns = expand_dims(y, 1) if y.ndim == 1 else y
     solution, counted, s = by_singular_values(x, least, columns)

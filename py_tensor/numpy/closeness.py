@@ -12,12 +12,11 @@ from typing import TypeGuard
 
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
-from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
+from py_tensor.ops.elementwise import isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
 from py_tensor.ops.operands import Operand, Scalar, beside, number_like, tensors_of, widest
 from py_tensor.ops.record import Composition
-from py_tensor.ops.reduction import all
 from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["allclose", "isclose"]
@@ -39,8 +38,7 @@ def _close(
 ) -> Tensor:
     numbers = type(a) is int, type(b) is int
     a, b = tensors_of(op, (a, b))
-    tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
-    rtol, atol = tolerances
+    rtol, atol = tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
     # First, for an error that names this op.
     broadcast(op, a.shape, b.shape, *(v.shape for v in tolerances if isinstance(v, Tensor)))
     if numbers[0] and b.dtype.is_inexact:
@@ -62,8 +60,8 @@ def _compare(
             b = converted(b, dtypes.float64)
         else:
             a = converted(a, dtypes.float64)
-    near = (absolute(a - b) <= atol + rtol * absolute(b)) & isfinite(b)
-    near = near | equal(a, b)
+    near = (abs(a - b) <= atol + rtol * abs(b)) & isfinite(b)
+    near = near | (a == b)
     return near | ((a != a) & (b != b)) if equal_nan else near
 
 
@@ -71,11 +69,11 @@ _compared = Composition(_compare)
 
 
 def _tolerance(op: str, value: Operand, a: Tensor, b: Tensor) -> Tensor | Scalar:
-    number = number_like(value)
+    number = value if isinstance(value, Tensor) else number_like(value)
     if number is not None:
         return number
     own_dtype = widest([a, b]) if a.device.uses_numpy else None  # a GPU has no float64
-    return value if isinstance(value, Tensor) else beside(own_dtype, value, op, a.device)
+    return beside(own_dtype, value, op, a.device)
 
 
 def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar) -> Tensor:
@@ -83,7 +81,7 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
     shape = broadcast("isclose", a.shape, b.shape)
     a, b = broadcast_to(a, shape), broadcast_to(b, shape)  # first: one kernel computes the rest
     if {a.dtype.kind, b.dtype.kind} & {*"fc"}:
-        apart = absolute((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
+        apart = abs((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
     else:
         is_long = b.dtype.is_wide
         common = dtypes.promote(a.dtype, b.dtype)
@@ -95,9 +93,9 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
             a, b = _wide(a), _wide(b)
             apart = _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
         if _is_within(rtol, 0.5) and _is_within(atol, 2**62):
-            return apart <= _reach(absolute(b), float(rtol), float(atol), is_long)
+            return apart <= _reach(abs(b), float(rtol), float(atol), is_long)
     b = _rounded(b)
-    return ((apart <= atol + rtol * absolute(b)) & isfinite(b)) | equal(apart, 0)
+    return ((apart <= atol + rtol * abs(b)) & isfinite(b)) | (apart == 0)
 
 
 def _apart_from_unsigned(x: Tensor, y: Tensor) -> Tensor:
@@ -154,4 +152,4 @@ def allclose(
     a: Operand, b: Operand, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Return whether `isclose` is true for all elements; reads the result."""
-    return bool(all(_close("allclose", a, b, rtol, atol, equal_nan)))
+    return bool(_close("allclose", a, b, rtol, atol, equal_nan).all())

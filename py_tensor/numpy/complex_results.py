@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from py_tensor.base import dtypes
 from py_tensor.numpy import numeric
-from py_tensor.ops.elementwise import abs
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, Real
-from py_tensor.ops.reduction import all
 from py_tensor.ops.sorting import sort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -26,7 +24,7 @@ def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
     if not x.dtype.is_complex:
         return x
     bound = numeric.finfo(x.dtype).eps * tol if tol > 1 else tol
-    return x.real if bool(all(abs(x.imag) < bound)) else x
+    return x.real if bool((abs(x.imag) < bound).all()) else x
 
 
 def sort_complex(a: Operand) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from py_tensor.ir.node import Device
 from py_tensor.ops.elementwise import isfinite
 from py_tensor.ops.movement import copy
 from py_tensor.ops.operands import Operand
-from py_tensor.ops.reduction import all
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor
 
@@ -41,19 +39,16 @@ def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None
         If an element is NaN or infinite.
     """
     x = asarray(a, dtype, order, op="asarray_chkfinite")
-    if x.dtype.is_inexact and not bool(all(isfinite(x))):
+    if x.dtype.is_inexact and not bool(isfinite(x).all()):
         raise ValueError("asarray_chkfinite: the array contains infinities or NaN")
     return x
 
 
-_FLAGS = {
-    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
-    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
-    **dict.fromkeys(("A", "ALIGNED"), "A"),
-    **dict.fromkeys(("W", "WRITEABLE"), "W"),
-    **dict.fromkeys(("O", "OWNDATA"), "O"),
-    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
-}
+_REQUIREMENTS = (
+    *("C", "C_CONTIGUOUS", "CONTIGUOUS", "F", "F_CONTIGUOUS", "FORTRAN", "A", "ALIGNED"),
+    *("W", "WRITEABLE", "O", "OWNDATA", "E", "ENSUREARRAY"),
+)
+"""What `require` takes; the first letter says what is meant."""
 
 
 def require(
@@ -75,21 +70,14 @@ def require(
         If a requirement is unknown, "C" is combined with "F", or "F" is combined with "O" and the
         tensor has several axes.
     """
-    wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
-    unknown = wanted - {*_FLAGS.values()}
+    names = {each.upper() for each in requirements or ()}
+    wanted = {name[:1] for name in names}
     if wanted >= {"C", "F"}:
         raise ValueError("require: C and F exclude each other")
-    if unknown:
+    if not names <= {*_REQUIREMENTS}:
         raise ValueError(f"require: requirements must be of C, F, A, W, O, E, not {requirements!r}")
     x = asarray(a, dtype, op="require")
-    flags = x.flags
-    fits = {
-        "C": flags.c_contiguous,
-        "F": flags.f_contiguous,
-        "W": flags.writeable,
-        "O": flags.owndata,
-    }
-    if builtins.all(fits.get(each, True) for each in wanted):
+    if all(x.flags[each] for each in wanted - {"E"}):
         return x
     if wanted >= {"F", "O"} and x.ndim > 1:
         raise ValueError("require: F and O exclude each other; owned memory is row-major")

@@ -6,23 +6,12 @@ import math
 from typing import Any, cast
 
 from py_tensor.base.dtypes import check_cast
-from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import normalize_axes, normalize_axis
-from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
-from py_tensor.ops.movement import (
-    as_floating,
-    broadcast_to,
-    concat,
-    converted,
-    in_common_dtype,
-    ravel,
-    reshape,
-    reshape_copy,
-    sliced,
-    widened,
-)
+from py_tensor.ops.elementwise import not_equal, remainder, subtract, where
+from py_tensor.ops.movement import as_floating, concat, converted, in_common_dtype, sliced, widened
 from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of, tensor_beside
-from py_tensor.ops.reduction import cumsum, sum
+from py_tensor.ops.reduction import cumsum
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz", "unwrap"]
@@ -59,7 +48,7 @@ def diff(
     for added, is_first in ((prepend, True), (append, False)):
         if added is not None:
             x, end = in_common_dtype("diff", x, added)
-            end = end if end.ndim else broadcast_to(end, one)
+            end = end if end.ndim else end.expand(one)
             x = concat([end, x] if is_first else [x, end], along)
     between = not_equal if x.dtype.is_bool else subtract
     for _ in range(n):
@@ -75,10 +64,10 @@ def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | Non
     DTypeError
         If `to_begin` or `to_end` cannot be cast to the tensor's dtype with "same_kind".
     """
-    x = ravel(tensor_of(ary, "ediff1d"))
+    x = tensor_of(ary, "ediff1d").ravel()
     ends: list[list[Tensor]] = []
     for added in (to_begin, to_end):
-        end = [] if added is None else [ravel(tensor_of(added, "ediff1d", device=x.device))]
+        end = [] if added is None else [tensor_of(added, "ediff1d", device=x.device).ravel()]
         for v in end:
             check_cast("ediff1d", v.dtype, x.dtype, "same_kind")
         ends.append([converted(v, x.dtype) for v in end])
@@ -112,8 +101,7 @@ def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
-    if edge_order not in (1, 2):
-        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}")
+    check_option("gradient", "edge_order", edge_order, (1, 2))
     steps = varargs or (1.0,)
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
@@ -130,26 +118,24 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     def part(*ends: int | None) -> Tensor:
         return sliced(x, axis, *ends)
 
+    def rise(start: int) -> Tensor:
+        return part(start + 1, start + 2) - part(start, start + 1)
+
     number = number_like(step)
     step = step if number is None else number
     points = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
     if points is None or not points.ndim:
         inside = (part(2, None) - part(None, -2)) / (step * 2)
         if edge_order == 1:
-            first, last = (
-                (part(1, 2) - part(0, 1)) / step,
-                (part(n - 1, n) - part(n - 2, n - 1)) / step,
-            )
-        else:
-            first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
-            last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
+            return concat([rise(0) / step, inside, rise(n - 2) / step], axis)
+        first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
+        last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
     if points.shape != (n,):
-        raise ShapeError(
-            f"gradient: coordinates of shape {points.shape} do not match axis {axis} of {x.shape}"
-        )
+        words = f"do not match axis {axis} of {x.shape}"
+        raise ShapeError(f"gradient: coordinates of shape {points.shape} {words}")
     gaps = as_floating(points, "gradient")
-    gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
+    gaps = (gaps[1:] - gaps[:-1]).reshape(n - 1, *(1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind
     inside = (
@@ -158,22 +144,16 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         + before / (behind * whole) * part(2, None)
     )
     if edge_order == 1:
-        first = (part(1, 2) - part(0, 1)) / gaps[:1]
-        last = (part(n - 1, n) - part(n - 2, n - 1)) / gaps[-1:]
-        return concat([first, inside, last], axis)
-    a, b = gaps[:1], gaps[1:2]
-    first = (
-        -(2 * a + b) / (a * (a + b)) * part(0, 1)
-        + (a + b) / (a * b) * part(1, 2)
-        - a / (b * (a + b)) * part(2, 3)
-    )
-    a, b = gaps[n - 3 : n - 2], gaps[n - 2 :]
-    last = (
-        b / (a * (a + b)) * part(n - 3, n - 2)
-        - (a + b) / (a * b) * part(n - 2, n - 1)
-        + (2 * b + a) / (b * (a + b)) * part(n - 1, n)
-    )
-    return concat([first, inside, last], axis)
+        return concat([rise(0) / gaps[:1], inside, rise(n - 2) / gaps[-1:]], axis)
+
+    def at_end(start: int, turn: int, a: Tensor, b: Tensor) -> Tensor:
+        """Return the derivative at an end, from three elements with gaps `a` and `b`."""
+        f, g, h = (part(k, k + 1) for k in range(start, start + 3 * turn, turn))
+        return (a + b) / (a * b) * g - (2 * a + b) / (a * (a + b)) * f - a / (b * (a + b)) * h
+
+    first = at_end(0, 1, gaps[:1], gaps[1:2])
+    last = at_end(n - 1, -1, gaps[n - 2 :], gaps[n - 3 : n - 2])
+    return concat([first, inside, -last], axis)
 
 
 def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
@@ -191,20 +171,15 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int 
     width: Any = dx
     if x is not None:
         points = tensor_of(x, "trapezoid", device=y.device)
+        width = diff(points, 1, -1 if points.ndim == 1 else along)
         if points.ndim == 1:
-            width = reshape(diff(points), (-1,) + (1,) * (y.ndim - along - 1))
-        else:
-            width = diff(points, 1, along)
+            width = width.reshape(-1, *(1,) * (y.ndim - along - 1))
     heights = sliced(y, along, 1, None) + sliced(y, along, None, -1)
-    return sum(width * heights / 2.0, along)
+    return (width * heights / 2.0).sum(along)
 
 
 def unwrap(
-    p: Operand,
-    discont: Real | None = None,
-    axis: int = -1,
-    *,
-    period: Real = 2 * math.pi,
+    p: Operand, discont: Real | None = None, axis: int = -1, *, period: Real = 2 * math.pi
 ) -> Tensor:
     """Unwrap along `axis`: add multiples of the period so that jumps are at most half a period.
 
@@ -230,7 +205,7 @@ def unwrap(
     steps = converted(diff(x, axis=along), (x * 1 if is_whole else x * 1.0).dtype)
     within = remainder(steps + high, period) - high
     if not (is_whole and period % 2):
-        within = where(equal(within, -high) & (steps > 0), high, within)
+        within = where((within == -high) & (steps > 0), high, within)
     moves = where(abs(steps) < (high if discont is None else discont), 0, within - steps)
     first = converted(sliced(x, along, None, 1), steps.dtype)
     return concat([first, sliced(x, along, 1, None) + cumsum(moves, along)], along)

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
-from py_tensor.base.errors import DeviceError, DTypeError
+from py_tensor.base.errors import DeviceError, DTypeError, check_option
 from py_tensor.base.shapes import Shape, parse_shape, size_of
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.ir.node import Device, meta_of
@@ -171,10 +171,8 @@ def load(
         If the elements are not numbers or bools.
     """
     if mmap_mode not in (None, "r", "c"):
-        raise ValueError(
-            f"load: mmap_mode {mmap_mode!r} writes to the file, which is not supported;"
-            " use None, 'r' or 'c', and pt.save"
-        )
+        words = "writes to the file, which is not supported; use None, 'r' or 'c', and pt.save"
+        raise ValueError(f"load: mmap_mode {mmap_mode!r} {words}")
     target = parse(device)
     must_close = isinstance(file, str | os.PathLike)
     opened: Any = open(file, "rb") if must_close else file  # noqa: SIM115 - an NpzFile keeps it open
@@ -201,7 +199,7 @@ def load(
             opened.close()
 
 
-class NpzFile(Mapping[str, Any]):
+class NpzFile(Mapping[str, Any], AbstractContextManager["NpzFile"]):
     """The tensors of a `.npz` file by name; each is read on access.
 
     Attributes
@@ -255,9 +253,6 @@ class NpzFile(Mapping[str, Any]):
         if self._own:
             self._file.close()
 
-    def __enter__(self) -> NpzFile:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -300,18 +295,19 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
     form, encoding = _LENGTHS[major]
     (length,) = struct.unpack(form, _bytes(file, struct.calcsize(form), "the header's length"))
     if length > max_header_size and not allow_pickle:
-        raise ValueError(
-            f"load: a header of {length} bytes is longer than max_header_size, {max_header_size}"
-        )
+        words = f"is longer than max_header_size, {max_header_size}"
+        raise ValueError(f"load: a header of {length} bytes {words}")
     descr, fortran, shape = _parsed(_bytes(file, length, "the header"), encoding)
     if descr == "|O" and not allow_pickle:
         raise ValueError("load: the elements are pickled objects, but allow_pickle is False")
     dtype, swapped = _stored(descr)
-    stored = dtype if device.uses_numpy or dtype.on_gpu else dtypes.float32
-    device.check("load", meta_of(shape, stored, device))
+    is_kept = device.uses_numpy or dtype.on_gpu
+    target = dtype if is_kept else dtypes.complex64 if dtype.is_complex else dtypes.float32
+    device.check("load", meta_of(shape, target, device))
     data = _bytes(file, size_of(shape) * dtype.itemsize, f"the elements of shape {shape}")
-    stored_shape = shape[::-1] if fortran else shape
-    x = _made("load", data, stored_shape, dtype, swapped, device, narrow=True)
+    data = _in_order(data, dtype, swapped)
+    data = data if is_kept else packed("f", packed("d", data)).tobytes()
+    x = from_bytes("load", data, shape[::-1] if fortran else shape, target, device)
     return x.T if fortran and x.ndim > 1 else x
 
 
@@ -332,11 +328,8 @@ def _bytes(file: Any, count: int, what: str) -> bytes:
     """Read exactly a number of bytes from a file."""
     data = _up_to("load", file, count)
     if len(data) < count:
-        left = count - len(data)
-        raise ValueError(
-            f"load: the file ends in {what}: {left} of {count} bytes are missing,"
-            f" {len(data)} are there"
-        )
+        words = f"{count - len(data)} of {count} bytes are missing, {len(data)} are there"
+        raise ValueError(f"load: the file ends in {what}: {words}")
     return data
 
 
@@ -403,15 +396,13 @@ def frombuffer(
         raise ValueError(f"frombuffer: offset {offset} is outside a buffer of {len(data)} bytes")
     n, rest = divmod(len(data) - offset, stored.itemsize)
     if count < 0 and rest:
-        raise ValueError(
-            f"frombuffer: {len(data) - offset} bytes are not a multiple of the element size,"
-            f" {stored.itemsize}"
-        )
+        words = f"are not a multiple of the element size, {stored.itemsize}"
+        raise ValueError(f"frombuffer: {len(data) - offset} bytes {words}")
     if count > n:
         raise ValueError(f"frombuffer: the buffer holds {n} elements, not {count}")
     n = n if count < 0 else count
-    elements = data[offset : offset + n * stored.itemsize].tobytes()
-    return _made("frombuffer", elements, (n,), stored, swapped, parse(device))
+    elements = _in_order(data[offset : offset + n * stored.itemsize].tobytes(), stored, swapped)
+    return from_bytes("frombuffer", elements, (n,), stored, parse(device))
 
 
 def fromfile(
@@ -460,14 +451,12 @@ def fromfile(
             raise ValueError(f"fromfile: cannot skip {offset} bytes: {failure}") from None
         data = opened.read() if count < 0 else _up_to("fromfile", opened, count * stored.itemsize)
     n = len(data) // stored.itemsize
-    return _made("fromfile", data[: n * stored.itemsize], (n,), stored, swapped, parse(device))
+    data = _in_order(data[: n * stored.itemsize], stored, swapped)
+    return from_bytes("fromfile", data, (n,), stored, parse(device))
 
 
 def imread(
-    file: Any,
-    mode: Literal["RGB", "RGBA"] = "RGB",
-    *,
-    device: str | Device | None = None,
+    file: Any, mode: Literal["RGB", "RGBA"] = "RGB", *, device: str | Device | None = None
 ) -> Tensor:
     """Read the pixels of an image: PNG, JPEG, and other formats that the browser decodes.
 
@@ -504,8 +493,7 @@ def imread(
     >>> pt.imread(BytesIO(bytes.fromhex(gif)))  # doctest: +SKIP
     tensor([[[255,   0,   0]]], dtype=uint8)
     """
-    if mode not in ("RGB", "RGBA"):
-        raise ValueError(f"imread: mode must be 'RGB' or 'RGBA', not {mode!r}")
+    check_option("imread", "mode", mode, ("RGB", "RGBA"))
     target = parse(device)
     with _opened(file, "rb") as opened:
         data = opened.read()
@@ -535,23 +523,11 @@ def _stored(spec: Any) -> tuple[DType, bool]:
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
 
 
-def _made(
-    op: str,
-    data: bytes,
-    shape: Shape,
-    dtype: DType,
-    swapped: bool,
-    device: Device,
-    *,
-    narrow: bool = False,
-) -> Tensor:
-    """Create a tensor from elements in row-major order; with `narrow`, in a dtype of the device."""
+def _in_order(data: bytes, dtype: DType, is_swapped: bool) -> bytes:
+    """Return elements with the bytes of each in the order of this machine."""
     word_bytes = dtype.itemsize // (2 if dtype.is_complex else 1)
-    if swapped and word_bytes > 1:
-        words = packed({2: "H", 4: "I", 8: "Q"}[word_bytes], data)
-        words.byteswap()
-        data = words.tobytes()
-    if narrow and not device.uses_numpy and not dtype.on_gpu:
-        data = packed("f", packed("d", data)).tobytes()
-        dtype = dtypes.complex64 if dtype.is_complex else dtypes.float32
-    return from_bytes(op, data, shape, dtype, device)
+    if not is_swapped or word_bytes == 1:
+        return data
+    words = packed({2: "H", 4: "I", 8: "Q"}[word_bytes], data)
+    words.byteswap()
+    return words.tobytes()

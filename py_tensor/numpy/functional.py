@@ -15,19 +15,17 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
+from py_tensor.ops import operands
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.elementwise import remainder, where
-from py_tensor.ops.gather import gathered, indices_of
-from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.gather import gathered, in_mode, indices_of
+from py_tensor.ops.movement import broadcast_to, converted, members_of, stack
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     coerce,
     common_dtype,
-    copy_or_scalar,
     device_of,
-    int_like,
-    lift,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
@@ -102,23 +100,21 @@ class vectorize:  # noqa: N801 - NumPy's name
         if pyfunc is not None:
             self._take(pyfunc)
 
-    def _take(self, *given: Any, **options: Any) -> None:
-        if len(given) != 1 or options or not callable(given[0]):
-            raise TypeError(
-                f"vectorize: takes one function, not {', '.join(map(repr, given))}; as a decorator,"
-                " only keyword options"
-            )
-        (self.pyfunc,) = given
+    def _take(self, *functions: Any, **options: Any) -> None:
+        if len(functions) != 1 or options or not callable(functions[0]):
+            words = f"takes one function, not {', '.join(map(repr, functions))}"
+            raise TypeError(f"vectorize: {words}; as a decorator, only keyword options")
+        (self.pyfunc,) = functions
         self.__doc__ = self.__doc__ or self.pyfunc.__doc__
         self.__name__ = getattr(self.pyfunc, "__name__", "vectorize")
 
-    def __call__(self, *operands: Any, **options: Any) -> Any:
+    def __call__(self, *args: Any, **options: Any) -> Any:
         if self.pyfunc is None:
-            self._take(*operands, **options)
+            self._take(*args, **options)
             return self
         if self.signature is not None:
-            return self._over_axes(operands, options)
-        named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
+            return self._over_axes(args, options)
+        named: dict[Any, Any] = {**dict(enumerate(args)), **options}
         tensors = [tensor_of(x, "vectorize") for k, x in named.items() if k not in self.excluded]
         shape = broadcast("vectorize", *(x.shape for x in tensors))
         if not (size_of(shape) or self.otypes):
@@ -127,42 +123,40 @@ class vectorize:  # noqa: N801 - NumPy's name
         otypes = "O" * len(types) or None  # objects, which are converted below with checks
         split = host.load_numpy().vectorize(self.pyfunc, otypes, None, self.excluded, self.cache)
 
-        def read(key: int | str, x: Any) -> Any:
-            return on_host(x) if isinstance(x, Tensor) and key not in self.excluded else x
-
-        arrays = _as_tuple(
-            split(
-                *(read(i, x) for i, x in enumerate(operands)),
-                **{name: read(name, x) for name, x in options.items()},
-            )
-        )
+        for key, x in named.items():
+            if isinstance(x, Tensor) and key not in self.excluded:
+                named[key] = on_host(x)
+        positional = [named.pop(position) for position in range(len(args))]
+        arrays = _as_tuple(split(*positional, **named))
         device = device_of(tensors) if tensors else None
         made: list[Tensor] = []
         for y, dtype in zip(arrays, types or [_dtype_for(y, tensors) for y in arrays], strict=True):
             numbers = y.ravel().tolist() if tensors else [y]
             x = tensor_of(numbers, "vectorize", dtype=dtype, device=device)
-            made.append(reshape(x, shape))
-        return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])
+            made.append(x.reshape(shape))
+        if len(made) > 1:
+            return tuple(made)
+        return made[0] if shape else operands.copy_or_scalar(made[0])
 
-    def _over_axes(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _over_axes(self, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call a function with core axes on tensors, and assemble its results.
 
         NumPy splits the axes of arrays of flat indices, and checks the shapes of the results.
         """
         np = host.load_numpy()
-        positions = [i for i in range(len(operands)) if i not in self.excluded]
-        tensors = [tensor_of(operands[i], "vectorize") for i in positions]
+        positions = [i for i in range(len(args)) if i not in self.excluded]
+        tensors = [tensor_of(args[i], "vectorize") for i in positions]
         calls: list[list[Tensor]] = []
 
         def call(*indices: Any) -> Any:
-            row = [*operands]
+            row = [*args]
             for position, x, index in zip(positions, tensors, indices, strict=True):
                 start = int(index.flat[0]) if index.size else 0
-                if not index.ndim:
-                    row[position] = reshape(x, -1)[start]
-                    continue
-                row[position] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
-                row[position].flags.writeable = False  # as in NumPy
+                if index.ndim:
+                    row[position] = x.ravel()[start : start + index.size].reshape(index.shape)
+                    row[position].flags.writeable = False  # as in NumPy
+                else:
+                    row[position] = x.ravel()[start]
             try:
                 result: Any = self.pyfunc(*row, **options)
             except Exception as error:
@@ -183,7 +177,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         made: list[Tensor] = []
         for n, (array, dtype) in enumerate(zip(shaped, types or [None] * len(shaped), strict=True)):
             whole = stack([results[n] for results in calls]) if calls else zeros(0, dtype)
-            made.append(reshape(converted(whole, dtype or whole.dtype), array.shape))
+            made.append(converted(whole, dtype or whole.dtype).reshape(array.shape))
         return tuple(made) if len(made) > 1 else made[0]
 
 
@@ -223,16 +217,15 @@ class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
         super().__init__(func)
         self.nin, self.nout, self.nargs, self.identity = nin, nout, nin + nout, identity
 
-    def __call__(self, *operands: Any, **options: Any) -> Any:
-        if len(operands) != self.nin or options:
-            raise TypeError(f"{self.__name__}: takes {self.nin} operands, not {len(operands)}")
-        result: Any = super().__call__(*operands)
-        count = len(cast("Any", result)) if isinstance(result, tuple) else 1
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        name = self.__name__
+        if len(args) != self.nin or options:
+            raise TypeError(f"{name}: takes {self.nin} operands, not {len(args)}")
+        result: Any = super().__call__(*args)
+        count = len(_as_tuple(result))
         if count != self.nout:
-            raise ValueError(
-                f"{self.__name__}: the function returned {count} results, not {self.nout}"
-            )
-        return cast("Any", result)
+            raise ValueError(f"{name}: the function returned {count} results, not {self.nout}")
+        return result
 
 
 def _as_tuple(result: Any) -> tuple[Any, ...]:
@@ -269,14 +262,9 @@ def apply_along_axis(
     ]
     if not results:
         raise ValueError(f"apply_along_axis: no vectors along axis {axis} of shape {x.shape}")
-    result_shape = results[0].shape
-    whole = reshape(stack(results), (*kept, *result_shape))
-    result_axes = range(len(kept), len(kept) + len(result_shape))
-    return (
-        moveaxis(whole, tuple(result_axes), tuple(range(along, along + len(result_shape))))
-        if result_shape
-        else whole
-    )
+    whole = stack(results).reshape(*kept, *results[0].shape)
+    result_axes = range(len(kept), whole.ndim)
+    return moveaxis(whole, result_axes, range(along, along + len(result_axes)))
 
 
 def apply_over_axes(
@@ -285,7 +273,7 @@ def apply_over_axes(
     """Apply a function of a tensor and an axis for each axis in turn; the axes are kept."""
     x = tensor_of(a, "apply_over_axes")
     rank = x.ndim
-    one = int_like(axes)
+    one = operands.int_like(axes)
     for axis in cast("Sequence[int]", axes) if one is None else (one,):
         along = normalize_axis("apply_over_axes", axis, rank, of_scalar=True)
         result = func(x, along)
@@ -313,38 +301,35 @@ def select(
     if not condlist:
         raise ValueError("select: needs at least one condition")
     if len(condlist) != len(choicelist):
-        raise ValueError(
-            f"select: {len(condlist)} conditions do not match {len(choicelist)} choices"
-        )
-    operands = (*condlist, *choicelist, default)
+        counts = f"{len(condlist)} conditions do not match {len(choicelist)} choices"
+        raise ValueError(f"select: {counts}")
+    values = (*condlist, *choicelist, default)
     # First, for an error that names this op.
-    broadcast("select", *(tuple(getattr(v, "shape", ())) for v in operands))
+    broadcast("select", *(tuple(getattr(v, "shape", ())) for v in values))
     result: Any = default
     if not _have_one_dtype([choicelist[-1], *choicelist, default]):
         count = len(condlist)
-        coerced = coerce("select", operands, count)
+        coerced = coerce("select", values, count)
         condlist, choicelist, last = coerced[:count], coerced[count:-1], coerced[-1]
         dtype = common_dtype("select", coerced[count:])
         shape = last.shape if isinstance(last, Tensor) else ()
-        result = Tensor(lift("select", last, shape, dtype, device_of(coerced)))
+        result = Tensor(operands.lift("select", last, shape, dtype, device_of(coerced)))
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = where(condition, choice, result)
     return result
 
 
-def _have_one_dtype(operands: Sequence[Operand]) -> bool:
+def _have_one_dtype(values: Sequence[Operand]) -> bool:
     """Return whether the first operand is a tensor that determines the dtype beside the others."""
-    if type(operands[0]) is not Tensor:
+    if type(values[0]) is not Tensor:
         return False
-    dtype = operands[0].dtype
-    for x in operands:
-        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
-        if kind is Tensor:
-            if x.dtype is not dtype:
-                return False
-        elif kind not in (int, float) or dtypes.with_scalar(dtype, x) is not dtype:
-            return False
-    return True
+    dtype = values[0].dtype
+    return all(
+        x.dtype is dtype
+        if type(x) is Tensor
+        else type(x) in (int, float) and dtypes.with_scalar(dtype, x) is dtype
+        for x in values
+    )
 
 
 def piecewise(
@@ -376,9 +361,8 @@ def piecewise(
     if conditions and isinstance(conditions[0], bool) and x.ndim:
         conditions = [conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
-        raise ValueError(
-            f"piecewise: {len(funclist)} functions do not match {len(conditions)} conditions"
-        )
+        counts = f"{len(funclist)} functions do not match {len(conditions)} conditions"
+        raise ValueError(f"piecewise: {counts}")
 
     def of(function: Any) -> Tensor:
         value = function(x, *args, **options) if callable(function) else function
@@ -412,15 +396,10 @@ def choose(
     ]
     number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))
-    if mode == "wrap":
-        number = remainder(number, len(options))
-    elif mode == "clip":
-        number = number.clip(0, len(options) - 1)
-    elif mode == "raise":
+    number = in_mode("choose", number, len(options), mode, number.device)
+    if mode == "raise":
         number = where(number < 0, len(options), number)  # also out of range
-    else:
-        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
     index = indices_of("choose", number.expand_dims(0), every, 0)
-    chosen = reshape(gathered(every, (0,), (index.tensor,), 0, index.op), number.shape)
+    chosen = gathered(every, (0,), (index.tensor,), 0, index.op).reshape(number.shape)
     return stored_whole("choose", chosen, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -13,36 +12,13 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.numpy.joining import broadcast_arrays
+from py_tensor.ops import movement, operands
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
+from py_tensor.ops.elementwise import power, sign, where
 from py_tensor.ops.gather import in_mode
-from py_tensor.ops.movement import (
-    as_floating,
-    broadcast_to,
-    concat,
-    converted,
-    expand_dims,
-    in_common_dtype,
-    ravel,
-    reshape,
-    reshape_copy,
-    stack,
-    widened,
-)
-from py_tensor.ops.operands import (
-    Operand,
-    coerce,
-    common_dtype,
-    device_of,
-    is_array_like,
-    known,
-    lift,
-    number_of,
-    numbers_of,
-    real_number_of,
-    whole_number,
-)
+from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
+from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
 from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.runtime.host import host
@@ -75,14 +51,14 @@ def tri(
 ) -> Tensor:
     """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
-    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond these, all or none
-    hit = greater_equal(expand_dims(rows + k, 1), columns)
+    k = max(-N, min(k, columns.size))  # beyond these, all or none
+    hit = (rows + k)[:, None] >= columns
     return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
 
 def diagflat(v: Operand, k: int = 0) -> Tensor:
     """Return a matrix with the flattened elements on its `k`-th diagonal and zeros elsewhere."""
-    return diag(ravel(tensor_of(v, "diagflat")), k)
+    return diag(tensor_of(v, "diagflat").ravel(), k)
 
 
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
@@ -107,7 +83,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     columns = [ones(x.shape, base.dtype, device=x.device)]
     for _ in range(1, count):
-        columns.append(multiply(columns[-1], base))
+        columns.append(columns[-1] * base)
     return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
@@ -136,12 +112,10 @@ def logspace(
         start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
-        base = float(real_number_of("logspace", "base", base))
-        if not (is_array_like(start) or is_array_like(stop)):
-            start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
-        if _are_real((start, stop)):
-            numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
-            powers = from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device))
+        base = float(operands.real_number_of("logspace", "base", base))
+        numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
+        if numbers is not None:
+            powers = from_host("logspace", numbers, _default_of(numbers), parse(device))
             return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
@@ -155,11 +129,19 @@ def _are_real(ends: Operand) -> bool:
 
 
 def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
-    """Return NumPy's numbers between numbers or lists."""
+    """Return NumPy's numbers between numbers or lists of them; None between other ends."""
+    if not (is_array_like(start) or is_array_like(stop)):
+        start, stop = (operands.number_of(op, "an end", v) for v in (start, stop))
+    elif not _are_real((start, stop)):
+        return None
     np, axis = host.load_numpy(), options[-1]
     normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
     with naming(op), np.errstate(all="ignore"):
         return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
+
+
+def _default_of(numbers: Any) -> DType:
+    return dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
@@ -193,15 +175,14 @@ def geomspace(
     ValueError
         If an end is the number 0, or `num` is negative.
     """
-    if not (is_array_like(start) or is_array_like(stop)):
-        start, stop = (number_of("geomspace", "an end", v) for v in (start, stop))
-    elif not _are_real((start, stop)):
-        return _between(start, stop, num, endpoint, dtype, axis, device)
     target = None if dtype is None else dtypes.parse(dtype)
     wide = "D" if target is not None and target.is_complex else None
     numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
-    if target is None:
-        target = dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
+    if numbers is None:
+        if not any(isinstance(v, Tensor) for v in (start, stop)):
+            start = tensor_of(start, "geomspace", device=device)
+        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
+    target = target or _default_of(numbers)
     numbers = numbers if target.is_complex else numbers.real
     if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
         np = host.load_numpy()
@@ -209,27 +190,16 @@ def geomspace(
     return from_host("geomspace", numbers, target, parse(device))
 
 
-def _between(
-    start: Operand,
-    stop: Operand,
-    num: int,
-    endpoint: bool,
-    dtype: object,
-    axis: int,
-    device: Any,
-) -> Tensor:
+def _between(start: Operand, stop: Operand, num: int, endpoint: bool, axis: int) -> Tensor:
     """`geomspace` between ends that are tensors or have axes."""
-    if not any(isinstance(v, Tensor) for v in (start, stop)):
-        start = tensor_of(start, "geomspace", device=device)
-    ends = in_common_dtype("geomspace", start, stop)
+    ends = movement.in_common_dtype("geomspace", start, stop)
     low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in ends))
     new_axis = normalize_axis("geomspace", axis, low.ndim + 1)
     share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=new_axis)
     turn = sign(low)
     low, high, turn = (expand_dims(v, new_axis) for v in (low, high, turn))
     powers = power(low / turn, 1 - share) * power(high / turn, share) * turn
-    powers = where(share == 0, low, where(share == 1, high, powers))
-    return _rounded(powers, dtype)
+    return where(share == 0, low, where(share == 1, high, powers))
 
 
 # -- Grids --------------------------------------------------------------------------------------
@@ -258,11 +228,9 @@ def indices(
 def _spanned(vectors: Sequence[Tensor], sparse: bool) -> Any:
     """Return the coordinates of a grid: tensors that broadcast, or one with a first axis more."""
     shape = tuple(x.size for x in vectors)
-    along = tuple(
-        reshape(x, (1,) * axis + x.shape + (1,) * (len(shape) - axis - 1))
-        for axis, x in enumerate(vectors)
-    )
-    return along if sparse else stack([broadcast_to(x, shape) for x in along])
+    one = (1,) * len(shape)
+    along = tuple(x.reshape(*one[:a], x.size, *one[a + 1 :]) for a, x in enumerate(vectors))
+    return along if sparse else stack([movement.broadcast_to(x, shape) for x in along])
 
 
 def fromfunction(
@@ -358,25 +326,23 @@ class _Joined:
         if isinstance(items[0], str):
             text = str(items.pop(0))
             if text in ("r", "c"):
-                raise ValueError(
-                    f"{self._name}: {text!r} asks for a matrix, and there is no matrix class;"
-                    " leave it out"
-                )
+                words = f"{text!r} asks for a matrix, and there is no matrix class; leave it out"
+                raise ValueError(f"{self._name}: {words}")
             try:
                 numbers = tuple(map(int, text.split(",")))
                 axis, least, start = (*numbers, *self._numbers[len(numbers) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
-        operands = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
-        device, dtype = device_of(operands), common_dtype(self._name, operands)
+        coerced = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
+        device, dtype = operands.device_of(coerced), common_dtype(self._name, coerced)
         joined: list[Tensor] = []
-        for item in operands:
+        for item in coerced:
             shape = item.shape if isinstance(item, Tensor) else ()
-            x = Tensor(lift(self._name, item, shape, dtype, device))
+            x = Tensor(operands.lift(self._name, item, shape, dtype, device))
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
             joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
-        return concat(joined, axis)
+        return movement.concat(joined, axis)
 
 
 class _Key:
@@ -442,16 +408,16 @@ def _places(op: str, operand: Operand) -> Tensor:
     x = tensor_of(operand, op)
     if x.dtype.is_inexact:
         raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
-    return widened(x)
+    return movement.widened(x)
 
 
 def _check_range(op: str, indices: Operand, n: int) -> None:
     """Raise ValueError for a number outside ``range(n)``, if it is known on the host."""
     if isinstance(indices, Tensor):
-        values = known(indices)
+        values = operands.known(indices)
         wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
     else:
-        wrong = [i for i in numbers_of(op, indices)[0] if not 0 <= i < n]
+        wrong = [i for i in operands.numbers_of(op, indices)[0] if not 0 <= i < n]
     if len(wrong):
         raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
 
@@ -490,12 +456,9 @@ def ravel_multi_index(
         if axis_mode == "raise":
             _check_range("ravel_multi_index", index, n)
         x = _places("ravel_multi_index", index)
-        offsets.append(
-            tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "") * unit
-        )
-    flat = offsets[0]
-    for more in offsets[1:]:
-        flat = flat + more
+        x = tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "")
+        offsets.append(x * unit)
+    flat = sum(offsets[1:], offsets[0])
     return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
 
 
@@ -522,9 +485,7 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(
-            f"diag_indices_from: takes at least two axes of equal length, not shape {shape}"
-        )
+        raise ShapeError(f"diag_indices_from: takes two or more equal axes, not shape {shape}")
     return diag_indices(shape[0], len(shape))
 
 
@@ -548,20 +509,18 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
     return nonzero(~tri(n, m, k - 1, dtypes.bool_))
 
 
-def _matrix_shape(op: str, x: Operand) -> Shape:
-    x = tensor_of(x, op)
+def _of_matrix(name: str, indices_of: Callable[..., Any], arr: Operand, k: int) -> Any:
+    x = tensor_of(arr, name)
     if x.ndim != 2:
-        raise ShapeError(f"{op}: takes a matrix, not shape {x.shape}")
-    return x.shape
+        raise ShapeError(f"{name}: takes a matrix, not shape {x.shape}")
+    return indices_of(x.shape[0], k, x.shape[1])
 
 
 def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """Return `tril_indices` for the shape of a matrix."""
-    n, m = _matrix_shape("tril_indices_from", arr)
-    return tril_indices(n, k, m)
+    return _of_matrix("tril_indices_from", tril_indices, arr, k)
 
 
 def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
     """Return `triu_indices` for the shape of a matrix."""
-    n, m = _matrix_shape("triu_indices_from", arr)
-    return triu_indices(n, k, m)
+    return _of_matrix("triu_indices_from", triu_indices, arr, k)

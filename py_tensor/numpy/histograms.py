@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from functools import reduce
@@ -16,26 +15,13 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
+from py_tensor.ops import float64_bits as f64
 from py_tensor.ops.creation import arange, full, linspace, zeros
-from py_tensor.ops.elementwise import equal, less, maximum, minimum
+from py_tensor.ops.elementwise import maximum, minimum
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.float64_bits import (
-    CEIL,
-    ORDER_KEY,
-    SUBTRACT,
-    TO_FLOAT32_ABOVE,
-    bits_of,
-    constant_bits,
-    divided,
-    float64_bits,
-    order_key_of,
-    single_above,
-    to_float32,
-)
-from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape, widened
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
-from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.sorting import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
@@ -58,8 +44,8 @@ def histogram_bin_edges(
     weights: Operand | None = None,
 ) -> Tensor:
     """Return the bin edges that `histogram` uses; `weights` has no effect."""
-    x = ravel(tensor_of(a, "histogram_bin_edges"))
-    return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
+    x = tensor_of(a, "histogram_bin_edges").ravel()
+    return _bins("histogram_bin_edges", x, bins, range, weights).edges
 
 
 class _Range(NamedTuple):
@@ -96,7 +82,7 @@ class _Bins(NamedTuple):
     def widths(self, dtype: DType) -> Tensor:
         bits = self.bits
         if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
-            bits = float64_bits(self.edges)
+            bits = f64.float64_bits(self.edges)
         if bits is not None:
             return converted(_difference(bits[1:], bits[:-1]), dtype)
         edges = self.edges if self.edges.dtype.is_floating else converted(self.edges, dtype)
@@ -140,19 +126,13 @@ def _range_of(op: str, limits: Any) -> _Range | None:
 
 
 def _bins(
-    op: str,
-    sample: Tensor,
-    bins: Bins,
-    limits: Any,
-    *,
-    weighted: bool,
-    wide: bool = False,
+    op: str, sample: Tensor, bins: Bins, limits: Any, weights: Operand, *, wide: bool = False
 ) -> _Bins:
     """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
     REAL_FLOATING.check(op, sample.dtype)
     limits = _range_of(op, limits)
     if isinstance(bins, str):
-        if weighted:
+        if weights is not None:
             raise TypeError(f"{op}: the rule {bins!r} does not support weights")
         bins, limits = _by_rule(op, sample, bins, limits)
     elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
@@ -185,11 +165,10 @@ def _equal_bins(
     if limits is None:
         values = known(x)
         if values is not None and not math.isfinite(values.max() - values.min()):
-            raise ValueError(
-                f"{op}: the range of the elements, {values.min()} to {values.max()}, is not finite"
-            )
-        low, high = min(x), max(x)
-        alike = equal(low, high)
+            words = f"the range of the elements, {values.min()} to {values.max()}, is not finite"
+            raise ValueError(f"{op}: {words}")
+        low, high = x.min(), x.max()
+        alike = low == high
         low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
         edges = _in_equal_steps(low, high, count)
     else:
@@ -204,10 +183,8 @@ def _equal_bins(
     values = known(edges)
     if values is not None and not (values[:-1] < values[1:]).all():
         ends = (low.item(), high.item()) if limits is None else limits[:2]
-        raise ValueError(
-            f"{op}: the range {ends[0]} to {ends[1]} has too few {edges.dtype} numbers for"
-            f" {count} bins"
-        )
+        words = f"has too few {edges.dtype} numbers for {count} bins"
+        raise ValueError(f"{op}: the range {ends[0]} to {ends[1]} {words}")
     return _Bins(edges, (low, high), limits=limits)
 
 
@@ -221,40 +198,41 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
     # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
     # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    return choose(equal(number, count), high, inside)
+    return choose(number == count, high, inside)
 
 
 def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
     if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
-    bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
-    return converted(to_float32(bits), dtype)
+    bits = _edge_bits(count, f64.constant_bits(low, device), f64.constant_bits(high, device))
+    return converted(f64.to_float32(bits), dtype)
 
 
 def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
-    return divided(low, high, arange(count + 1, device=low.device), count)
+    return f64.divided(low, high, arange(count + 1, device=low.device), count)
 
 
 def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
         x = widened(sample)
-        least, most = min(x), max(x)
-        alike = equal(least, most)
+        least, most = x.min(), x.max()
         low, high = (
-            choose(alike, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
-            for end, half in ((float64_bits(least), 0.5), (float64_bits(most), -0.5))
+            choose(
+                least == most, apply(f64.SUBTRACT, (end, f64.constant_bits(half, x.device))), end
+            )
+            for end, half in ((f64.float64_bits(least), 0.5), (f64.float64_bits(most), -0.5))
         )
     else:
         least = None
-        low, high = (constant_bits(v, sample.device) for v in limits[:2])
+        low, high = (f64.constant_bits(v, sample.device) for v in limits[:2])
     if limits is None or limits.dtype is None:
         bits = _edge_bits(count, low, high)
     else:
         steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
-        bits = float64_bits(converted(steps, dtypes.float32))
-    return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
+        bits = f64.float64_bits(converted(steps, dtypes.float32))
+    return _Bins(converted(f64.to_float32(bits), dtype), (low, high), bits, limits, least)
 
 
 def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
@@ -264,8 +242,8 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     if not edges.dtype.is_floating or edges.dtype.has_64_bits:
         return None
     if isinstance(bins, Tensor):
-        return float64_bits(converted(edges, dtypes.float32))
-    numbers = [bits_of(float(v)) for v in numbers_of(op, bins)[0]]
+        return f64.float64_bits(converted(edges, dtypes.float32))
+    numbers = [f64.bits_of(float(v)) for v in numbers_of(op, bins)[0]]
     return tensor_of(numbers, op, dtype=dtypes.uint64, device=x.device)
 
 
@@ -342,20 +320,17 @@ def _compared(x: Tensor, bins: _Bins) -> _Compared:
         return _compared_as_singles(x, bits, limits)
     if x.dtype.has_64_bits or ends is None or _covers(limits, x.dtype):
         return _compared_as_float64(x, bits, ends, limits)
-    if limits is None:
-        assert least is not None
-        return _compared_above_least(x, bits, ends, least)
-    return _compared_in_range(x, bits, limits)
+    return _compared_as_distances(x, bits, ends, limits, least)
 
 
 def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare floats with the float32 numbers above the edges."""
     low, high = limits[:2]
     x = converted(x, dtypes.at_least_single(x.dtype))
-    edges = build(TO_FLOAT32_ABOVE, (bits,), None)
-    ends = single_above(low), -single_above(-high)
+    edges = build(f64.TO_FLOAT32_ABOVE, (bits,), None)
+    ends = f64.single_above(low), -f64.single_above(-high)
     count = bits.size - 1
-    is_too_coarse = high - low < count * builtins.max(abs(low), abs(high)) * 2.0**-20
+    is_too_coarse = high - low < count * max(abs(low), abs(high)) * 2.0**-20
     near = None if is_too_coarse else _position(x, -low, _span(limits), count)
     return _Compared(x, edges, ends, near)
 
@@ -365,47 +340,47 @@ def _compared_as_float64(
 ) -> _Compared:
     """Compare integers by the order of the bits of float64 numbers."""
     count = bits.size - 1
-    wide = float64_bits(x)
-    x, edges = (build(ORDER_KEY, (v,), None) for v in (wide, bits))
+    wide = f64.float64_bits(x)
+    x, edges = (build(f64.ORDER_KEY, (v,), None) for v in (wide, bits))
     if ends is None:
         return _Compared(x, edges, (edges[0], edges[count]), None)
     span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
     near = _position(_difference(wide, ends[0]), 0.0, span, count)
     if limits is None:  # the range is that of the elements
         return _Compared(x, edges, None, near)
-    return _Compared(x, edges, (order_key_of(limits.low), order_key_of(limits.high)), near)
+    return _Compared(x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near)
 
 
-def _compared_above_least(
-    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
+def _compared_as_distances(
+    x: Tensor, bits: Tensor, ends: Any, limits: _Range | None, least: Tensor | None
 ) -> _Compared:
-    """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
-    x, whole = widened(x), build(CEIL, (bits,), None)
-    distance = converted(x - least, dtypes.uint32)  # these wrap around
-    edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
-    before = _difference(float64_bits(least), ends[0])
-    span = _difference(ends[1], ends[0])
-    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
-    return _Compared(distance, edges, None, near)
-
-
-def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    lowest, highest = dtypes.integer_range(dtypes.numeric(x.dtype))
-    low = builtins.max(math.ceil(limits.low), lowest)
-    high = builtins.min(math.floor(limits.high), highest)
-    ends, before = (0, high - low), low - limits.low
+    wide, whole = widened(x), build(f64.CEIL, (bits,), None)
+    if limits is None:
+        assert least is not None
+        distance = converted(wide - least, dtypes.uint32)  # these wrap around
+        edges, inside = converted(whole, wide.dtype) - least, None
+        before, span = _difference(f64.float64_bits(least), ends[0]), _difference(ends[1], ends[0])
+    else:
+        low, before, inside = _first_integer(limits, x.dtype)
+        distance, span = converted(wide, dtypes.uint32) - low % 2**32, _span(limits)
+        edges = whole.clip(low, low + 2**32 - 1) - low
+    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
+    return _Compared(distance, converted(edges, dtypes.uint32), inside, near)
+
+
+def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int, int]]:
+    """Return the first integer in a range, what is before it, and the ends of those from it on."""
+    lowest, highest = dtypes.integer_range(dtypes.numeric(dtype))
+    low, high = max(math.ceil(limits.low), lowest), min(math.floor(limits.high), highest)
     if low > high:  # no integer is inside; the range may be beyond int64
-        low, ends, before = lowest, (1, 0), 0.0
-    distance = converted(widened(x), dtypes.uint32) - low % 2**32
-    edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
-    near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
-    return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
+        return lowest, 0.0, (1, 0)
+    return low, low - limits.low, (0, high - low)
 
 
 def _difference(x: Tensor, y: Tensor) -> Tensor:
     """Return x - y of the bits of float64 numbers, as float32."""
-    return to_float32(apply(SUBTRACT, (x, y)))
+    return f64.to_float32(apply(f64.SUBTRACT, (x, y)))
 
 
 def _span(limits: _Range) -> float | None:
@@ -435,7 +410,7 @@ def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
     """
     number = number.clip(0, edges.size - 2)
     above = choose(x >= element_at(edges, number + 1), number + 1, number)
-    return choose(less(x, element_at(edges, number)), number - 1, above)
+    return choose(x < element_at(edges, number), number - 1, above)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
@@ -490,17 +465,16 @@ def histogram(
     TypeError
         If a rule is combined with weights, or the elements are complex.
     """
-    x = ravel(tensor_of(a, "histogram"))
-    chosen = _bins("histogram", x, bins, range, weighted=weights is not None)
+    x = tensor_of(a, "histogram").ravel()
+    chosen = _bins("histogram", x, bins, range, weights)
     edges = chosen.edges
-    vector = None if weights is None else ravel(_weights("histogram", weights, x))
+    vector = None if weights is None else _weights("histogram", weights, x).ravel()
     if vector is not None and vector.shape != x.shape:
-        raise ShapeError(
-            f"histogram: weights of shape {vector.shape} do not match a of shape {x.shape}"
-        )
-    counts = _counted(_bin_of(x, chosen), builtins.max(edges.size - 1, 0), vector)
+        words = f"weights of shape {vector.shape} do not match a of shape {x.shape}"
+        raise ShapeError(f"histogram: {words}")
+    counts = _counted(_bin_of(x, chosen), max(edges.size - 1, 0), vector)
     if density:
-        counts = counts / sum(counts) / chosen.widths(dtypes.floating(x.dtype))
+        counts = counts / counts.sum() / chosen.widths(dtypes.floating(x.dtype))
     return counts, edges
 
 
@@ -531,9 +505,8 @@ def histogram2d(
     first = tensor_of(x, "histogram2d")
     second = tensor_of(y, "histogram2d", device=first.device)
     if first.ndim != 1 or first.shape != second.shape:
-        raise ShapeError(
-            f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
-        )
+        words = f"x of shape {first.shape} does not match y of shape {second.shape}"
+        raise ShapeError(f"histogram2d: {words}")
     listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
     is_pair = type(listed) in (list, tuple) and len(listed) == 2
     pair: Sequence[Any] = listed if is_pair else (listed, listed)
@@ -575,27 +548,20 @@ def histogramdd(
         x = tensor_of(sample, "histogramdd")
         if x.ndim not in (1, 2):
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
-        vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
+        vectors = [*(x[:, None] if x.ndim == 1 else x).T]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
-        raise ShapeError(
-            f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
-        )
+        words = f"must have the same shape, not {[v.shape for v in vectors]}"
+        raise ShapeError(f"histogramdd: coordinates {words}")
     listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
     each = listed if type(listed) in (list, tuple) else [listed] * len(vectors)
     if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
-        raise ValueError(
-            f"histogramdd: bins {bins} and range {range} do not match {len(vectors)} axes"
-        )
+        words = f"bins {bins} and range {range} do not match {len(vectors)} axes"
+        raise ValueError(f"histogramdd: {words}")
     return _of_points("histogramdd", vectors, each, range, density, weights)
 
 
 def _of_points(
-    op: str,
-    vectors: Sequence[Tensor],
-    bins: Sequence[Any],
-    limits: Sequence[Sequence[float] | None] | None,
-    density: bool | None,
-    weights: Operand | None,
+    op: str, vectors: Sequence[Tensor], bins: Any, limits: Any, density: Any, weights: Operand
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
@@ -605,25 +571,21 @@ def _of_points(
     if any(isinstance(b, str) for b in bins):
         raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
     chosen = [
-        _bins(op, v, b, r, weighted=weights is not None, wide=True)
+        _bins(op, v, b, r, weights, wide=True)
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
     edges = [axis_bins.edges for axis_bins in chosen]
-    shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
-    cell, outside = None, None
-    for v, axis_bins, n in zip(vectors, chosen, shape, strict=True):
-        number = _bin_of(v, axis_bins)
-        out = equal(number, n)
-        cell = number if cell is None else cell * n + number
-        outside = out if outside is None else outside | out
-    assert cell is not None
-    assert outside is not None
+    shape = tuple(max(e.size - 1, 0) for e in edges)
+    numbers = [_bin_of(v, axis_bins) for v, axis_bins in zip(vectors, chosen, strict=True)]
+    cell, outside = numbers[0], numbers[0] == shape[0]
+    for number, n in zip(numbers[1:], shape[1:], strict=True):
+        cell, outside = cell * n + number, outside | (number == n)
     total = size_of(shape)
     counts = _counted(choose(outside, total, cell), total, weight)
-    counts = reshape(converted(counts, floating), shape)
+    counts = converted(counts, floating).reshape(shape)
     if density:
-        counts = counts / sum(counts)
+        counts = counts / counts.sum()
         for axis, axis_bins in enumerate(chosen):
             behind = (1,) * (len(chosen) - axis - 1)
-            counts = counts / reshape(axis_bins.widths(floating), (-1, *behind))
+            counts = counts / axis_bins.widths(floating).reshape(-1, *behind)
     return counts, edges

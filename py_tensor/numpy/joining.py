@@ -7,15 +7,8 @@ from functools import cached_property
 from typing import Any, cast
 
 from py_tensor.base import dtypes, shapes
-from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import (
-    Shape,
-    axes_of,
-    normalize_axes,
-    normalize_axis,
-    parse_shape,
-    size_of,
-)
+from py_tensor.base.errors import DTypeError, ShapeError, check_option
+from py_tensor.base.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.ir.node import Device
 from py_tensor.ops import movement
 from py_tensor.ops.creation import arange, ones, zeros
@@ -26,7 +19,6 @@ from py_tensor.ops.movement import (
     along_axis,
     broadcast_to,
     concat,
-    converted,
     flip,
     reshape_copy,
     sliced,
@@ -132,20 +124,19 @@ class broadcast:  # noqa: N801 - NumPy's name
     def reset(self) -> None:
         """Restart at the first index."""
         self.index = 0
-        self.__dict__.pop("_rows", None)
+        self.__dict__.pop("_tuples", None)
 
     @cached_property
-    def _rows(self) -> list[tuple[Any, ...]]:
-        return list(zip(*self.iters, strict=True))
+    def _tuples(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self.iters, strict=True)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
 
     def __next__(self) -> tuple[Any, ...]:
-        if self.index == len(self._rows):
-            raise StopIteration
+        elements = next(self._tuples)
         self.index += 1
-        return self._rows[self.index - 1]
+        return elements
 
 
 def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
@@ -180,8 +171,8 @@ def block(arrays: Any) -> Tensor:
     """
 
     def depth_of(nested: Any) -> int:
-        inner = cast("list[Any]", nested) if isinstance(nested, list) else None
-        return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+        inner = cast("list[Any]", nested)
+        return 1 + max(map(depth_of, inner), default=0) if isinstance(nested, list) else 0
 
     def leaves(nested: Any) -> list[Operand]:
         if not isinstance(nested, list):
@@ -215,7 +206,7 @@ def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
 def _cut(op: str, x: Operand, parts: Any, axis: int, least: int) -> list[Tensor]:
     x = tensor_of(x, op)
     if x.ndim < least:
-        raise ShapeError(f"{op}: needs at least {axes_of(least)}, got shape {x.shape}")
+        raise ShapeError(f"{op}: needs at least {shapes.axes_of(least)}, got shape {x.shape}")
     return movement.split(x, parts, axis)
 
 
@@ -273,9 +264,7 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     elif holds_masks(obj):
         mask = tensor_of(obj, "delete", device=x.device)
         if mask.shape != (n,):
-            raise ShapeError(
-                f"delete: mask of shape {mask.shape} does not match an axis of {n} elements"
-            )
+            raise ShapeError(f"delete: mask of shape {mask.shape} does not match {n} elements")
         kept = mask == 0
     else:
         checked = indices_of("delete", obj, x, along)
@@ -355,16 +344,14 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         positive = [i + n if i < 0 else i for i in numbers]
         positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
-        raise ShapeError(
-            f"insert: obj must be an index or a vector of indices, not of shape {positions.shape}"
-        )
+        raise ShapeError(f"insert: obj must be an index or a vector, not of {positions.shape}")
     if is_mask:
         positions = flatnonzero(positions)
     elif not positions.dtype.is_integer:
         raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     if not isinstance(obj, Tensor):
         return positions
-    positions = converted(positions, dtypes.int32)
+    positions = movement.converted(positions, dtypes.int32)
     positions = where(positions < 0, positions + n, positions)
     positions = where(positions < 0, n + 1, positions)  # also out of range
     return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
@@ -388,8 +375,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
         If `trim` is not one of these.
     """
     sides = trim.lower()
-    if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"trim_zeros: trim must be 'fb', 'f' or 'b', not {trim!r}")
+    check_option("trim_zeros", "trim", sides, ("fb", "bf", "f", "b"))
     x = tensor_of(filt, "trim_zeros")
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:

@@ -14,10 +14,7 @@ __all__ = ["pad"]
 
 
 def pad(
-    array: Operand,
-    pad_width: Any,
-    mode: str | Callable[..., None] = "constant",
-    **kwargs: Any,
+    array: Operand, pad_width: Any, mode: str | Callable[..., None] = "constant", **kwargs: Any
 ) -> Tensor:
     """Pad the tensor along each axis in order.
 

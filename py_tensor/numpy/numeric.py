@@ -42,9 +42,8 @@ def _dtype_of(operand: Any) -> DType:
     if hasattr(operand, "__array_interface__") and not isinstance(operand, type):
         host_dtype = operand.dtype
         return dtypes.of_host("dtype", host_dtype.kind, host_dtype.itemsize, host_dtype.name)
-    return dtypes.parse(
-        getattr(operand, "dtype", operand) if not isinstance(operand, type) else operand
-    )
+    is_type = isinstance(operand, type)
+    return dtypes.parse(operand if is_type else getattr(operand, "dtype", operand))
 
 
 class finfo:  # noqa: N801 - NumPy's name
@@ -112,6 +111,9 @@ class iinfo:  # noqa: N801 - NumPy's name
 _SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
 
 
+_settings: dict[str, Any] = {"handler": None, "buffer size": 8192}  # which have no effect
+
+
 class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
     """Context manager accepted for NumPy programs; it changes no result, because nothing warns.
 
@@ -126,14 +128,13 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         unknown = options.keys() - _SILENT.keys() - {"all", "call"}
         if unknown:
             raise TypeError(f"errstate: unknown argument {', '.join(sorted(unknown))}")
-        self._before: list[tuple[int, Any]] = []
+        self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self._before.append((_buffer_size, _handler))
+        self._before.append(dict(_settings))
 
     def __exit__(self, *error: object) -> None:
-        global _buffer_size, _handler
-        _buffer_size, _handler = self._before.pop()
+        _settings.update(self._before.pop())
 
 
 def seterr(
@@ -155,24 +156,17 @@ def geterr() -> dict[str, str]:
     return dict(_SILENT)
 
 
-_handler: Any = None  # the argument of `seterrcall`
-
-
 def seterrcall(func: Any) -> Any:
     """Accepted, like `errstate`: the function is never called; returns the previous one."""
-    global _handler
     if not (func is None or callable(func) or hasattr(func, "write")):
         raise ValueError("seterrcall: takes a function or an object with a method `write`")
-    before, _handler = _handler, func
+    before, _settings["handler"] = _settings["handler"], func
     return before
 
 
 def geterrcall() -> Any:
     """Return the function that was passed to `seterrcall`."""
-    return _handler
-
-
-_buffer_size = 8192
+    return _settings["handler"]
 
 
 def setbufsize(size: int) -> int:
@@ -183,16 +177,15 @@ def setbufsize(size: int) -> int:
     ValueError
         If the size is negative.
     """
-    global _buffer_size
     if size < 0:
         raise ValueError(f"setbufsize: size must be at least 0, not {size}")
-    before, _buffer_size = _buffer_size, size
+    before, _settings["buffer size"] = _settings["buffer size"], size
     return before
 
 
 def getbufsize() -> int:
     """Return the size that was passed to `setbufsize`."""
-    return _buffer_size
+    return _settings["buffer size"]
 
 
 class _DTypes(type):
@@ -219,14 +212,8 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
     if not arrays_and_dtypes:
         raise ValueError("result_type: needs at least one tensor, dtype or number")
-    if not strong:
-        strong = [dtypes.of_scalar(weak[0])]
-    promoted = strong[0]
-    for other in strong[1:]:
-        promoted = dtypes.promote(promoted, other)
-    for number in weak:
-        promoted = dtypes.with_scalar(promoted, number)
-    return promoted
+    promoted = reduce(dtypes.promote, strong or [dtypes.of_scalar(weak[0])])
+    return reduce(dtypes.with_scalar, weak, promoted)
 
 
 def promote_types(type1: Any, type2: Any, /) -> DType:
@@ -495,10 +482,8 @@ def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> 
     default : str
         The result if none is in the set.
     """
-    letters = [
-        t if isinstance(t, str) else asarray(t, op="mintypecode").dtype.char for t in typechars
-    ]
-    return host.load_numpy().mintypecode(letters, typeset, default)
+    letters = (t if isinstance(t, str) else asarray(t).dtype.char for t in typechars)
+    return host.load_numpy().mintypecode([*letters], typeset, default)
 
 
 def typename(char: str) -> str:
@@ -517,11 +502,8 @@ class Info:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
-        return {
-            "boolean indexing": True,
-            "data-dependent shapes": True,
-            "max dimensions": MAX_RANK,
-        }
+        known = {"boolean indexing": True, "data-dependent shapes": True}
+        return {**known, "max dimensions": MAX_RANK}
 
     def default_device(self) -> Device:
         """Return the default device."""

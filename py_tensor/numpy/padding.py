@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from py_tensor.adapters.iterating import ndindex
 from py_tensor.base import dtypes
+from py_tensor.base.errors import check_option
 from py_tensor.numpy.statistics import median
+from py_tensor.ops import reduction
 from py_tensor.ops.arithmetic import divmod
 from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where
@@ -16,17 +17,17 @@ from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.movement import concat, converted, expand, flip, pad_constant, sides_of, sliced
 from py_tensor.ops.operands import beside, whole_number, widest
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import max, mean, min, sum
+from py_tensor.ops.reduction import max, min
 from py_tensor.ops.sorting import sort
 from py_tensor.tensors.tensor import Tensor
 
 Widths = Sequence[tuple[int, int]]
 
 _STATISTICS: dict[str, Callable[..., Tensor]] = {
-    "maximum": max,
-    "mean": mean,
+    "maximum": reduction.max,
+    "mean": reduction.mean,
     "median": median,
-    "minimum": min,
+    "minimum": reduction.min,
 }
 _OPTION = {
     "empty": None,
@@ -48,45 +49,41 @@ def padded(
     if callable(mode):
         return _padded_by_function(x, widths, mode, options)
     if mode not in _OPTION:
-        raise ValueError(
-            f"pad: mode must be one of {', '.join(_OPTION)} or a function, not {mode!r}"
-        )
+        modes = ", ".join(_OPTION)
+        raise ValueError(f"pad: mode must be one of {modes} or a function, not {mode!r}")
     unknown = sorted(options.keys() - {_OPTION[mode]})
     if unknown:
         raise ValueError(f"pad: mode {mode!r} does not take {', '.join(unknown)}")
     if mode == "empty":
         return pad_constant(x, widths)
-    for axis, (before, after) in enumerate(widths):
-        if mode != "constant" and not x.shape[axis] and (before or after):
+    for axis, width in enumerate(widths):
+        if mode != "constant" and not x.shape[axis] and any(width):
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
     option = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        if option not in (None, "even", "odd"):
-            raise ValueError(f"pad: reflect_type must be 'even' or 'odd', not {option!r}")
-        odd = option == "odd"
-        if odd:
-            for axis, width in enumerate(widths):
+        check_option("pad", "reflect_type", option or "even", ("even", "odd"))
+        for axis, width in enumerate(widths):
+            if option == "odd":
                 x = _reflected_odd(x, axis, *width, include_edge=mode == "symmetric")
-        else:
-            x = _continued(x, widths, mode)
+            else:
+                x = _continued(x, axis, *width, mode)
         return x.copy()
-    if mode in _STATISTICS:
-        pairs = [(None, None)] * x.ndim
-        pairs = pairs if option is None else sides_of("stat_length", option, x.ndim)
+    if mode in _STATISTICS and option is None:
+        pairs: Any = [(None, None)] * x.ndim
     else:
         pairs = sides_of(_OPTION[mode] or "", 0 if option is None else option, x.ndim)
-    for axis, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
-        if not before and not after:
+    for axis, (width, pair) in enumerate(zip(widths, pairs, strict=True)):
+        if not any(width):
             continue
         if mode in _STATISTICS:
-            sides = _statistics(x, axis, mode, (first, last))
+            sides = _statistics(x, axis, mode, pair)
         elif mode == "linear_ramp":
-            sides = _ramps(x, axis, (before, after), (first, last))
+            sides = _ramps(x, axis, width, pair)
         else:
-            sides = [beside(widest([x]), v, "pad", x.device) for v in (first, last)]
+            sides = [beside(widest([x]), v, "pad", x.device) for v in pair]
         left, right = (
             expand(_cast(side, x), *x.shape[:axis], n, *x.shape[axis + 1 :])
-            for side, n in zip(sides, (before, after), strict=True)
+            for side, n in zip(sides, width, strict=True)
         )
         x = concat([left, x, right], axis)
     return x.copy()
@@ -111,40 +108,37 @@ def _padded_by_function(
     return made
 
 
-def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
+def _continued(x: Tensor, axis: int, before: int, after: int, mode: str) -> Tensor:
     """Repeat elements of `x` at positions that follow from the mode."""
-    for axis, (before, after) in enumerate(widths):
-        n = x.shape[axis]
-        if not before and not after:
-            continue
-        index = arange(before + n + after, device=x.device) - before
-        if mode == "edge":
-            index = index.clip(0, n - 1)
-        elif mode == "wrap":
-            index = index % n
-        else:  # mirrored at the last element, or just beyond it
-            turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
-            index = index % builtins.max(turn, 1)
-            index = where(index >= n, most - index, index)
-        x = gather_nd(x, (axis,), (index,), axis, op="")
-    return x
+    n = x.shape[axis]
+    if not before and not after:
+        return x
+    index = arange(before + n + after, device=x.device) - before
+    if mode == "edge":
+        index = index.clip(0, n - 1)
+    elif mode == "wrap":
+        index = index % n
+    else:  # mirrored at the last element, or just beyond it
+        turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
+        index = index % max(turn, 1)
+        index = where(index >= n, most - index, index)
+    return gather_nd(x, (axis,), (index,), axis, op="")
 
 
 def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edge: bool) -> Tensor:
     """Pad with twice the edge minus the reflected elements, repeatedly if they are too few."""
     n = x.shape[axis]
     if n == 1:
-        return _continued(x, [(0, 0)] * axis + [(before, after)], "edge")
+        return _continued(x, axis, before, after, "edge")
     period, skip = (n, 0) if include_edge else (n - 1, 1)
 
     def part(start: int, stop: int) -> Tensor:
-        piece = sliced(x, axis, start, stop)
-        return converted(piece, dtypes.numeric(x.dtype))
+        return converted(sliced(x, axis, start, stop), dtypes.numeric(x.dtype))
 
     while before or after:
         length = x.shape[axis]
         most = (length - skip) // period * period
-        left, right = builtins.min(most, before), builtins.min(most, after)
+        left, right = min(most, before), min(most, after)
         head = 2 * part(0, 1) - flip(part(skip, skip + left), axis)
         end = length - skip
         tail = 2 * part(length - 1, length) - flip(part(end - right, end), axis)
@@ -159,22 +153,21 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     Those of integers are exact, where NumPy's mean and median round to float64 first.
     """
     n = x.shape[axis]
-    windows: list[tuple[int, int]] = []
+    values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
+    sides: list[Tensor] = []
     for side, option in enumerate(lengths):
-        length = (
-            n if option is None else builtins.min(whole_number("pad", "stat_length", option), n)
-        )
+        length = n if option is None else min(whole_number("pad", "stat_length", option), n)
         if length < 0 or (not length and mode in ("maximum", "minimum")):
             raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
-        windows.append((n - length, n) if side else (0, length))
-    values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
-    for window in dict.fromkeys(windows):
-        elements = sliced(x, axis, *window)
-        if x.dtype.is_integer and elements.size and mode in _ROUNDED:
-            values[window] = _ROUNDED[mode](elements, axis)
-        else:
-            values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
-    return [values[window] for window in windows]
+        window = (n - length, n) if side else (0, length)
+        if window not in values:
+            elements = sliced(x, axis, *window)
+            if x.dtype.is_integer and elements.size and mode in _ROUNDED:
+                values[window] = _ROUNDED[mode](elements, axis)
+            else:
+                values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
+        sides.append(values[window])
+    return sides
 
 
 def _rounded_mean(x: Tensor, axis: int) -> Tensor:
@@ -183,9 +176,9 @@ def _rounded_mean(x: Tensor, axis: int) -> Tensor:
     wide = dtypes.longest(x.dtype)
     # The sum of 64-bit integers may overflow, that of their quotients and remainders cannot.
     whole, rest = divmod(x, n) if x.dtype is wide else (0, x)
-    more, rest = divmod(sum(rest, axis, wide, keepdims=True), n)
+    more, rest = divmod(reduction.sum(rest, axis, wide, keepdims=True), n)
     if x.dtype is wide:
-        more = more + sum(whole, axis, keepdims=True)
+        more = more + reduction.sum(whole, axis, keepdims=True)
     return more + (rest * 2 + (more & 1) > n)
 
 
@@ -203,11 +196,9 @@ _ROUNDED = {"mean": _rounded_mean, "median": _rounded_median}
 
 def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:
     """Return ramps from the end values, inclusive, to the elements at the edges."""
-    before, after = width
-    last = x.shape[axis] - 1
-    edges = [x[(slice(None),) * axis + (index,)] for index in (0, last)]
+    edges = [x[(slice(None),) * axis + (index,)] for index in (0, -1)]
     left, right = (
         linspace(end, edge, n, endpoint=False, dtype=x.dtype, axis=axis)
-        for end, edge, n in zip(ends, edges, (before, after), strict=True)
+        for end, edge, n in zip(ends, edges, width, strict=True)
     )
     return [left, flip(right, axis)]

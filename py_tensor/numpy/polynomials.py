@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, called, warn_of_rank
+from py_tensor.adapters.polynomial import Call, Hosted, Method, adapted, warn_of_rank
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
 from py_tensor.linalg.decompositions import LinAlgError, by_singular_values, svdvals
@@ -172,7 +172,7 @@ class poly1d(Hosted):  # noqa: N801 - NumPy's name
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         options: Any = {} if variable is None else {"variable": variable}
-        made = called(Call("poly1d"), "poly1d", self.numpys(), [c_or_r, r], options)
+        made = Call("poly1d").result_of(self.numpys(), [c_or_r, r], options)
         self.coeffs, self.variable = made.coeffs, made.variable
 
     @classmethod
@@ -296,7 +296,7 @@ def polyfit(
     middle = (low + high) / 2
     powers = _weighted(vander((x - middle) / half, order), weights)
     values = _weighted(y if y.ndim == 2 else y[:, None], weights)
-    cut = _cut_of(x, rcond)
+    cut = x.size * dtypes.epsilon(x.dtype) if rcond is None else float(rcond)
     across = _orthonormal(powers)
     inverse, rank, _ = by_singular_values(across.T @ powers, cut)
     coefficients = inverse @ (across.T @ values)
@@ -349,11 +349,6 @@ def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
     if weights.shape != x.shape:
         raise TypeError(f"{op}: weights of shape {weights.shape} do not match {x.size} points")
     return converted(weights, x.dtype)
-
-
-def _cut_of(x: Tensor, rcond: float | None) -> float:
-    """Return the relative threshold below which singular values count as 0."""
-    return x.size * dtypes.epsilon(x.dtype) if rcond is None else rcond
 
 
 def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:

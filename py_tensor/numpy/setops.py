@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from builtins import max as most
-from builtins import min as least
 from typing import Any, NamedTuple
 
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import Shape, normalize_axis
-from py_tensor.ops.complex import imag, real
 from py_tensor.ops.creation import arange, full, ones, zeros
-from py_tensor.ops.elementwise import equal, isnan, not_equal, subtract
+from py_tensor.ops.elementwise import isnan
 from py_tensor.ops.gather import gather_nd, take, take_along_axis
-from py_tensor.ops.movement import (
-    concat,
-    converted,
-    in_common_dtype,
-    pad_constant,
-    ravel,
-    reshape,
-    stack,
-    widened,
-)
+from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, stack, widened
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import all, cumsum, max, min
+from py_tensor.ops.reduction import cumsum, max, min
 from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
 from py_tensor.ops.sorting import argsort, is_among, isin, sort
 from py_tensor.runtime.host import host
@@ -71,32 +59,29 @@ def unique(
         _, *results = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
         results = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in results]
         values = take(x, results[0], axis)
-        results = [values, *results] if return_index else [values, *results[1:]]
-        return tuple(results) if len(results) > 1 else values
+        return _one_or_all([values, *results[0 if return_index else 1 :]])
     if axis is None or x.ndim == 1:
         axis = None
-        slices = ravel(x)
+        slices = x.ravel()
         is_narrow = x.dtype.is_packed  # the range of the dtype is small: nothing is read
-        fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
+        fewest = MIN_COUNTED if is_narrow else max(MIN_COUNTED, x.device.read_work)
         if not x.dtype.is_inexact and x.size >= fewest:
             results = _counted(slices, x.shape, return_index, return_inverse, return_counts)
             if results is not None:
-                return tuple(results) if len(results) > 1 else results[0]
+                return _one_or_all(results)
         is_ordered = return_index or return_inverse
         order = argsort(slices) if is_ordered else None
         rows = sort(slices) if order is None else gather_nd(slices, (0,), (order,), 0, op="")
     else:
         slices = moveaxis(x, axis, 0)
         n = slices.shape[0]
-        flat = reshape(slices, (n, slices.size // n if n else 0))
+        flat = slices.reshape(n, slices.size // n if n else 0)
         order = _order_of_rows(flat) if flat.size else arange(n, device=x.device)
         rows = take(flat, order, 0)
     n = slices.shape[0]
-    same = equal(rows[1:], rows[:-1])
-    if equal_nan and axis is None:
-        same = same | (isnan(rows[1:]) & isnan(rows[:-1]))
-    same = same if axis is None else all(same, 1)
-    starts = concat([ones(least(n, 1), dtypes.bool_, device=x.device), ~same])
+    same = _alike(rows) if equal_nan and axis is None else rows[1:] == rows[:-1]
+    same = same if axis is None else same.all(1)
+    starts = concat([ones(min(n, 1), dtypes.bool_, device=x.device), ~same])
     first_positions = flatnonzero(starts)
     first = None if order is None else take(order, first_positions)
     values = (
@@ -108,11 +93,20 @@ def unique(
     if return_inverse and order is not None:
         none = zeros(n, dtypes.int32, device=x.device)
         inverse = scatter(none, (0,), (order,), 0, cumsum(starts) - 1, unique=True, op="")
-        results.append(reshape(inverse, x.shape) if axis is None else inverse)
+        results.append(inverse.reshape(x.shape) if axis is None else inverse)
     if return_counts:
-        end = full(least(n, 1), n, dtypes.int32, device=x.device)
-        results.append(subtract(concat([first_positions[1:], end]), first_positions))
+        end = full(min(n, 1), n, dtypes.int32, device=x.device)
+        results.append(concat([first_positions[1:], end]) - first_positions)
+    return _one_or_all(results)
+
+
+def _one_or_all(results: list[Tensor]) -> Any:
     return tuple(results) if len(results) > 1 else results[0]
+
+
+def _alike(x: Tensor) -> Tensor:
+    """Return whether each element along the first axis equals the one before, or both are NaN."""
+    return (x[1:] == x[:-1]) | (isnan(x[1:]) & isnan(x[:-1]))
 
 
 def _order_of_rows(x: Tensor) -> Tensor:
@@ -139,18 +133,13 @@ def _ranks(x: Tensor) -> Tensor:
     """
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
-    components = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
-    same, *others = [
-        equal(component[1:], component[:-1]) | (isnan(component[1:]) & isnan(component[:-1]))
-        for component in components
-    ]
-    for other in others:
-        same = same & other
+    is_complex = x.dtype.is_complex
+    same = _alike(rows.real) & _alike(rows.imag) if is_complex else _alike(rows)
     rises = concat([zeros((1, x.shape[1]), dtypes.bool_, device=x.device), ~same])
-    positions = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
+    positions = (order * x.shape[1] + arange(x.shape[1], device=x.device)).ravel()
     none = zeros(x.size, dtypes.int32, device=x.device)
-    ranks = ravel(cumsum(rises, 0))
-    return reshape(scatter(none, (0,), (positions,), 0, ranks, unique=True, op=""), x.shape)
+    ranks = cumsum(rises, 0).ravel()
+    return scatter(none, (0,), (positions,), 0, ranks, unique=True, op="").reshape(x.shape)
 
 
 def _counted(
@@ -164,9 +153,9 @@ def _counted(
     if x.dtype.is_packed:
         bounds = dtypes.integer_range(x.dtype)
     else:
-        bounds = [int(bound) for bound in stack([min(x), max(x)]).tolist()]
+        bounds = [int(bound) for bound in stack([x.min(), x.max()]).tolist()]
     span = bounds[1] - bounds[0] + 1
-    if span > most(2 * x.size, 2**16):
+    if span > max(2 * x.size, 2**16):
         return None
     narrow = widened(x)
 
@@ -188,7 +177,7 @@ def _counted(
         results.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), occurring))
     if has_inverse:
         inverse = gather_nd(cumsum(occurs) - 1, (0,), (bins(),), 0, op="")
-        results.append(reshape(inverse, shape))
+        results.append(inverse.reshape(shape))
     if has_counts:
         results.append(take(counts, occurring))
     return results
@@ -252,7 +241,7 @@ def intersect1d(
     """
     a, b = in_common_dtype("intersect1d", ar1, ar2)
     if assume_unique:
-        return _occurring_twice(ravel(a), ravel(b), return_indices)
+        return _occurring_twice(a.ravel(), b.ravel(), return_indices)
     first, of_first = unique(a, return_index=True)
     second, of_second = unique(b, return_index=True)
     both = isin(first, second)
@@ -267,7 +256,7 @@ def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
     x = concat([a, b])
     order = argsort(x)  # stable
     x = x[order]
-    same = equal(x[1:], x[:-1])
+    same = x[1:] == x[:-1]
     common = compress(same, x[:-1])
     if not return_indices:
         return common
@@ -277,7 +266,7 @@ def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:
     """Return the sorted unique elements that are in either operand. Waits for the GPU."""
     a, b = in_common_dtype("union1d", ar1, ar2)
-    return unique(concat([ravel(a), ravel(b)]))
+    return unique(concat([a, b], None))
 
 
 def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
@@ -286,7 +275,7 @@ def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor
     With `assume_unique` the elements keep the order of `ar1`.
     """
     x = tensor_beside("setdiff1d", ar1, ar2)
-    x = ravel(x) if assume_unique else unique(x)
+    x = x.ravel() if assume_unique else unique(x)
     return compress(is_among("setdiff1d", x, ar2, invert=True), x)
 
 
@@ -296,7 +285,7 @@ def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
     With `assume_unique`, these are the elements that occur once in both operands together.
     """
     pair = in_common_dtype("setxor1d", ar1, ar2)
-    x = sort(concat([ravel(v) if assume_unique else unique(v) for v in pair]))
+    x = sort(concat([v.ravel() if assume_unique else unique(v) for v in pair]))
     end = ones(1, dtypes.bool_, device=x.device)
-    differs = concat([end, not_equal(x[1:], x[:-1]), end])
+    differs = concat([end, x[1:] != x[:-1], end])
     return compress(differs[1:] & differs[:-1], x) if x.size else x

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, ParamSpec, cast
+from collections.abc import Callable, Iterator
+from functools import partial, update_wrapper
+from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import REAL, WORDS
@@ -23,7 +24,6 @@ from py_tensor.ops.elementwise import (
     maximum,
     minimum,
     root_of_squares,
-    sqrt,
 )
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
@@ -77,13 +77,13 @@ def average(
         averages = x.mean(axis, keepdims=keepdims)
         count = float(size_of(tuple(x.shape[a] for a in axes)))
         total = full(averages.shape, count, x.dtype, device=x.device)
-        return (averages, total) if returned else averages
-    w = _weights_of("average", weights, x, axis)
-    total = w.sum(axis, keepdims=keepdims)
-    sums = known(total)
-    if sums is not None and (sums == 0).any():
-        raise ZeroDivisionError("average: the sum of the weights is 0")
-    averages = (x * w).sum(axis, keepdims=keepdims) / total
+    else:
+        w = _weights_of("average", weights, x, axis)
+        total = w.sum(axis, keepdims=keepdims)
+        sums = known(total)
+        if sums is not None and (sums == 0).any():
+            raise ZeroDivisionError("average: the sum of the weights is 0")
+        averages = (x * w).sum(axis, keepdims=keepdims) / total
     return (averages, total) if returned else averages
 
 
@@ -93,9 +93,7 @@ def _weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise TypeError(
-            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
-        )
+        raise TypeError(f"{op}: weights of shape {w.shape} for shape {x.shape} need an axis")
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
     numbers = [normalize_axis(op, a, x.ndim) for a in listed]
@@ -141,11 +139,8 @@ def cov(
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     less_by = (0 if bias else 1) if ddof is None else ddof
-    weights = [
-        converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
-        for w in (fweights, aweights)
-        if w is not None
-    ]
+    present = [tensor_of(w, "cov", device=x.device) for w in (fweights, aweights) if w is not None]
+    weights = [converted(w, dtypes.real_of(x.dtype)) for w in present]
     if not weights:
         centred = x - x.mean(1, keepdims=True)
         divisor: Any = max(float(x.shape[1] - less_by), 0.0)
@@ -176,7 +171,7 @@ def corrcoef(
     covariance = cov(x, y, rowvar, dtype=dtype)
     if not covariance.ndim:
         return covariance / covariance
-    spread = sqrt(diag(covariance).real)
+    spread = elementwise.sqrt(diag(covariance).real)
     covariance = covariance / spread[:, None] / spread
     if covariance.dtype.is_complex:
         return joined(covariance.real.clip(-1, 1), covariance.imag.clip(-1, 1))
@@ -246,9 +241,8 @@ def _quantiles(
     if method != "mean":
         check_option(op, "method", method, (*_BETWEEN, *_AT))
     if weights is not None and method != "inverted_cdf":
-        raise ValueError(
-            f"{op}: weights are supported only by method 'inverted_cdf', not {method!r}"
-        )
+        words = f"only by method 'inverted_cdf', not {method!r}"
+        raise ValueError(f"{op}: weights are supported {words}")
     axes = normalize_axes(op, axis, x.ndim)
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -259,8 +253,8 @@ def _quantiles(
 
     rows = in_rows(x)
     if n and weights is not None:
-        weighted = _weighted(op, rows, in_rows(_weights_of(op, weights, x, axis)), without_nan)
-        values = [weighted(share).reshape(shape) for share in shares]
+        of_rows = in_rows(_weights_of(op, weights, x, axis))
+        values = [v.reshape(shape) for v in _weighted(op, rows, of_rows, shares, without_nan)]
     elif n:
         quantile_of = _among_numbers if without_nan else _among_all
         ordered = sort(rows)
@@ -276,9 +270,9 @@ def _quantiles(
 
 
 def _weighted(
-    op: str, rows: Tensor, weights: Tensor, without_nan: bool
-) -> Callable[[float], Tensor]:
-    """Return a function for weighted quantiles of rows; the weights are read and checked."""
+    op: str, rows: Tensor, weights: Tensor, shares: list[float], without_nan: bool
+) -> Iterator[Tensor]:
+    """Yield weighted quantiles of rows; the weights are read and checked."""
     has_nan = rows.dtype.is_floating
     if without_nan and has_nan:
         weights = choose(isnan(rows), 0, weights)
@@ -292,15 +286,11 @@ def _weighted(
     if (wrong.any() | (weights < 0).any()).item():
         raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total
-
-    def at(share: float) -> Tensor:
+    for share in shares:
         index = ((reached < share) | (reached == 0)).sum(-1, keepdims=True)
         values = take_along_axis(ordered, minimum(index, ordered.shape[-1] - 1), -1)[..., 0]
-        if without_nan or not has_nan:
-            return values
-        return choose(isnan(ordered[..., -1]), math.nan, values)
-
-    return at
+        is_nan = isnan(ordered[..., -1])
+        yield choose(is_nan, math.nan, values) if has_nan and not without_nan else values
 
 
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
@@ -463,15 +453,13 @@ def median(
 nanmedian = _varied(median, "nanmedian", "ignoring NaN", q=0.5, method="mean", without_nan=True)
 
 
-P = ParamSpec("P")
-
-
-def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
-    """Return a tensor, and a mask of the elements in `where` that are not NaN."""
+def _without_nan(op: str, x: Operand, axis: Axes, where: Operand) -> tuple[Tensor, Axes, Operand]:
+    """Return a tensor, its axes, and a mask of the elements in `where` that are not NaN."""
     x = tensor_of(x, op)
     if not x.dtype.is_inexact:
-        return x, where
-    return x, ~isnan(x) if where is True else elementwise.logical_and(where, ~isnan(x))
+        return x, axis, where
+    axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
+    return x, axes, ~isnan(x) if where is True else elementwise.logical_and(where, ~isnan(x))
 
 
 def _replaced(x: Operand, op: str, value: float) -> Tensor:
@@ -480,109 +468,89 @@ def _replaced(x: Operand, op: str, value: float) -> Tensor:
     return choose(isnan(x), value, x) if x.dtype.is_inexact else x
 
 
-def _masked(plain: Callable[P, Tensor], what: str) -> Callable[P, Tensor]:
-    """Return a reduction for which NaN are not there."""
-    op, fold = f"nan{plain.__name__}", cast("Any", plain)
-
-    def call(a: Operand, axis: Axes, where: Operand, **options: Any) -> Tensor:
-        """{what} over `axis`, ignoring NaN."""
-        x, where = _without_nan(op, a, where)
-        if x.dtype.is_inexact:
-            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
-        return fold(x, axis, where=where, **options)
-
-    return declared_like(plain, call, op, what=what)
+def _ignoring_nan(
+    plain: Callable[P, Tensor], call: Callable[..., Tensor], what: str, *facts: Any
+) -> Callable[P, Tensor]:
+    """Return a function like `plain`; `call` gets its name, `plain`, the facts and arguments."""
+    op = f"nan{plain.__name__}"
+    bound = update_wrapper(partial(call, op, plain, *facts), call)
+    return declared_like(plain, bound, op, what=what)
 
 
-nansum = _masked(reduction.sum, "Sum of the elements")
-nanprod = _masked(reduction.prod, "Product of the elements")
-nanmean = _masked(reduction.mean, "Mean")
+def _masked(op: str, plain: Any, a: Operand, axis: Axes, where: Operand, **options: Any) -> Tensor:
+    """{what} over `axis`, ignoring NaN."""
+    x, axis, where = _without_nan(op, a, axis, where)
+    return plain(x, axis, where=where, **options)
+
+
+nansum = _ignoring_nan(reduction.sum, _masked, "Sum of the elements")
+nanprod = _ignoring_nan(reduction.prod, _masked, "Product of the elements")
+nanmean = _ignoring_nan(reduction.mean, _masked, "Mean")
 
 
 def _deviation(
-    plain: Callable[P, Tensor], finish: Callable[[Tensor], Tensor], what: str
-) -> Callable[P, Tensor]:
-    op = f"nan{plain.__name__}"
-
-    def call(
-        a: Operand, axis: Axes, dtype: object, out: Any, ddof: float, keepdims: bool,
-        where: Operand, mean: Operand | None, correction: float | None,
-    ) -> Tensor:  # fmt: skip
-        """{what} over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
-        least = ddof if correction is None else correction
-        x, where = _without_nan(op, a, where)
-        if dtype is None and out is not None:
-            dtype = float_into(op, x, out)
-        if x.dtype.is_inexact:
-            axis = normalize_axes(op, axis, x.ndim, of_scalar=True)
-        variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-        if x.dtype.is_inexact:
-            variance = choose(
-                reduction.sum(where, axis, keepdims=keepdims) > least, variance, math.nan
-            )
-        return stored_whole(op, finish(variance), out)
-
-    return declared_like(plain, call, op, what=what)
+    op: str, plain: Any, finish: Callable[[Tensor], Tensor],
+    a: Operand, axis: Axes, dtype: object, out: Any, ddof: float, keepdims: bool,
+    where: Operand, mean: Operand | None, correction: float | None,
+) -> Tensor:  # fmt: skip
+    """{what} over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
+    least = ddof if correction is None else correction
+    x, axis, where = _without_nan(op, a, axis, where)
+    if dtype is None and out is not None:
+        dtype = float_into(op, x, out)
+    variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
+    if x.dtype.is_inexact:
+        count = reduction.sum(where, axis, keepdims=keepdims)
+        variance = choose(count > least, variance, math.nan)
+    return stored_whole(op, finish(variance), out)
 
 
-nanvar = _deviation(var, lambda variance: variance, "Variance")
-nanstd = _deviation(reduction.std, root_of_squares, "Standard deviation")
+nanvar = _ignoring_nan(var, _deviation, "Variance", lambda variance: variance)
+nanstd = _ignoring_nan(reduction.std, _deviation, "Standard deviation", root_of_squares)
 
 
-def _extreme(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
-    """Return a reduction for which NaN are `beyond` all other elements."""
-    op, fold = f"nan{plain.__name__}", cast("Any", plain)
-
-    def call(a: Operand, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
-        """{what} over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
-        x = tensor_of(a, op)
-        extreme = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
-        if initial is None and x.dtype.is_inexact:
-            extreme = choose(isnan(x).all(axis, keepdims=keepdims), math.nan, extreme)
-        return stored(op, extreme, out)
-
-    return declared_like(plain, call, op, what=what)
+def _extreme(
+    op: str, plain: Any, beyond: float,
+    a: Operand, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any,
+) -> Tensor:  # fmt: skip
+    """{what} over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
+    x = tensor_of(a, op)
+    extreme = plain(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+    if initial is None and x.dtype.is_inexact:
+        extreme = choose(isnan(x).all(axis, keepdims=keepdims), math.nan, extreme)
+    return stored(op, extreme, out)
 
 
-nanmax = _extreme(reduction.max, -math.inf, "Maximum")
-nanmin = _extreme(reduction.min, math.inf, "Minimum")
+nanmax = _ignoring_nan(reduction.max, _extreme, "Maximum", -math.inf)
+nanmin = _ignoring_nan(reduction.min, _extreme, "Minimum", math.inf)
 
 
-def _located(plain: Callable[P, Tensor], beyond: float, what: str) -> Callable[P, Tensor]:
-    op, fold = f"nan{plain.__name__}", cast("Any", plain)
+def _located(
+    op: str, plain: Any, beyond: float, a: Operand, axis: int | None, **options: Any
+) -> Tensor:
+    """Index of the {what} along `axis`, ignoring NaN.
 
-    def call(a: Operand, axis: int | None, **options: Any) -> Tensor:
-        """Index of the {what} along `axis`, ignoring NaN.
-
-        Raises
-        ------
-        ValueError
-            If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result
-            is 0.
-        """
-        x = tensor_of(a, op)
-        axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
-        values = known(x) if x.dtype.is_inexact and x.size else None
-        if values is not None and (values != values).all(axes).any():
-            raise ValueError(f"{op}: all elements along an axis are NaN")
-        return fold(_replaced(x, op, beyond), axis, **options)
-
-    return declared_like(plain, call, op, what=what)
+    Raises
+    ------
+    ValueError
+        If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result is 0.
+    """
+    x = tensor_of(a, op)
+    axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
+    values = known(x) if x.dtype.is_inexact and x.size else None
+    if values is not None and (values != values).all(axes).any():
+        raise ValueError(f"{op}: all elements along an axis are NaN")
+    return plain(_replaced(x, op, beyond), axis, **options)
 
 
-nanargmax = _located(reduction.argmax, -math.inf, "maximum")
-nanargmin = _located(reduction.argmin, math.inf, "minimum")
+nanargmax = _ignoring_nan(reduction.argmax, _located, "maximum", -math.inf)
+nanargmin = _ignoring_nan(reduction.argmin, _located, "minimum", math.inf)
 
 
-def _cumulative(plain: Callable[P, Tensor], value: float, what: str) -> Callable[P, Tensor]:
-    op, fold = f"nan{plain.__name__}", cast("Any", plain)
-
-    def call(a: Operand, **options: Any) -> Tensor:
-        """Cumulative {what}, with NaN treated as {value}."""
-        return fold(_replaced(a, op, value), **options)
-
-    return declared_like(plain, call, op, what=what, value=f"{value:g}")
+def _cumulative(op: str, plain: Any, value: float, a: Operand, **options: Any) -> Tensor:
+    """Cumulative {what}."""
+    return plain(_replaced(a, op, value), **options)
 
 
-nancumsum = _cumulative(cumsum, 0.0, "sum")
-nancumprod = _cumulative(cumprod, 1.0, "product")
+nancumsum = _ignoring_nan(cumsum, _cumulative, "sum, with NaN treated as 0", 0.0)
+nancumprod = _ignoring_nan(cumprod, _cumulative, "product, with NaN treated as 1", 1.0)
