@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from math import prod
@@ -22,7 +22,7 @@ from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.kernel import FAULTS
-from py_tensor.schedule.loops import cuts, rerolls
+from py_tensor.schedule.loops import cuts
 from py_tensor.schedule.order import bottom, is_equal
 
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
@@ -247,9 +247,9 @@ class Decisions:
             consumers = [x for x in consumers if self.order[slot] in self.operands(self.order[x])]
         return consumers
 
-    def needs_of(self, slot: int) -> Needs:
-        """Return what a consumer of the node in `slot` needs for it."""
-        return Needs(frozenset((slot,))) if slot in self.stored else self.needs[slot]
+    def needs_of(self, slot: int, stored: Set[int]) -> Needs:
+        """Return what a consumer of the node in `slot` needs for it, given what is stored."""
+        return Needs(frozenset((slot,))) if slot in stored else self.needs[slot]
 
     def _is_stored(self, node: Node) -> bool:
         return self.slots[node] in self.stored
@@ -585,12 +585,10 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
 
 def _needs_of_operands(d: Decisions, node: Node) -> Needs:
     """Return what a kernel needs to compute the operands of a node."""
-    sources = frozenset((FAULTS,)) if node.op.notes_faults(node) else frozenset[int]()
-    inlined = frozenset[int]()
+    needs = Needs(frozenset((FAULTS,))) if node.op.notes_faults(node) else Needs()
     for operand in d.operands(node):
-        needs = d.needs_of(d.slots[operand])
-        sources, inlined = sources | needs.sources, inlined | needs.inlined
-    return Needs(sources, inlined)
+        needs = needs.joined(d.needs_of(d.slots[operand], d.stored))
+    return needs
 
 
 def _largest_operand(d: Decisions, node: Node) -> int | None:
@@ -600,7 +598,7 @@ def _largest_operand(d: Decisions, node: Node) -> int | None:
         lowest = bottom(operand)
         slot = d.slots[lowest]
         if d.is_inline(lowest) and slot not in d.stored:
-            needs = d.needs_of(slot)
+            needs = d.needs_of(slot, d.stored)
             candidates.append((len(needs.sources), len(needs.inlined), slot))
     return max(candidates)[2] if candidates else None
 
@@ -733,10 +731,11 @@ def _cut_loops(d: Decisions, program: Program) -> None:
     reductions = [slot for slot, node in enumerate(d.order) if d.is_reduction(node)]
     most = MAX_RECOMPUTED_COST
     ends |= {slot for slot in reductions if d.cost(slot, most) > most}
-    can_reroll = rerolls if d.rules.rerolls else _never
-    boundaries, rerolled = cuts(program, last_use, d.stored, ends, MAX_BODY, can_reroll)
+    boundaries, rerolled = cuts(
+        program, last_use, d.stored, ends, MAX_BODY, rerolls=d.rules.rerolls
+    )
     d.rerolled.extend(rerolled)
-    for loop in d.rerolled:
+    for loop in rerolled:
         for slot in range(loop.start, loop.stop):
             first = loop.start + (slot - loop.start) % loop.step
             d.iterations[first] = len(loop)
@@ -751,10 +750,6 @@ def _cut_loops(d: Decisions, program: Program) -> None:
         crosses = last_use[slot] >= 0 and d.segment[last_use[slot]] != d.segment[slot]
         if crosses and d.is_inline(below) and below.meta.nbytes <= d.rules.budget.max_bytes:
             _store(d, d.slots[below], Reason.LOOP)
-
-
-def _never(node: Node) -> bool:
-    return False
 
 
 def _equal_constants(d: Decisions) -> None:
