@@ -23,7 +23,7 @@ from py_tensor.schedule.body import Access, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.kernel import FAULTS
 from py_tensor.schedule.loops import cuts
-from py_tensor.schedule.order import bottom, is_equal
+from py_tensor.schedule.order import bottom
 
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
@@ -763,7 +763,10 @@ def _equal_constants(d: Decisions) -> None:
         if d.order[slot].op.constant:
             copies.setdefault(first, []).append(slot)
     for first, others in copies.items():
-        if all(is_equal(d.order[slot], d.order[first]) for slot in others):
+        value = d.order[first].attrs
+        values = [d.order[slot].attrs for slot in others]
+        # The texts of 0.0 and -0.0 differ; NaN equals nothing.
+        if all(x == value and repr(x) == repr(value) for x in values):
             d.merged_constants.update(dict.fromkeys(others, first))
 
 
