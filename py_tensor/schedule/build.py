@@ -234,7 +234,9 @@ class Builder(StoredSlots):
             slot = -heapq.heappop(self.needed)
             if slot not in self.produced:
                 self.produced.add(slot)
-                self._kernels_of(slot)
+                op = self.order[slot].op
+                family = next(family for family in FAMILIES if isinstance(op, family.of))
+                family.build(self, slot, self.order[slot])
         return self.kernels
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
@@ -248,10 +250,6 @@ class Builder(StoredSlots):
             else:
                 self.produced.discard(slot)
         super().need(slot, reason)
-
-    def _kernels_of(self, slot: int) -> None:
-        node = self.order[slot]
-        next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def inline(self, slot: int, node: Node) -> None:
         """Build the kernel of a reduction, or of an inline node and reductions before it."""

@@ -213,11 +213,6 @@ class Decisions:
                 break
         return cost
 
-    def reads_pending(self, slot: int) -> bool:
-        """Return whether a value depends on results that other kernels of the flush store."""
-        nodes = islice(self.below(slot), 1, MAX_BODY)
-        return any(map(self.is_loaded, nodes))
-
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Return the nodes that a pending node is computed from, given what is stored."""
         source, _ = self.piece(node)
@@ -556,7 +551,9 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     """
     is_anchor = d.is_anchor(node)
     while True:
-        needs = _needs_of_operands(d, node)
+        needs = Needs(frozenset((FAULTS,))) if node.op.notes_faults(node) else Needs()
+        for operand in d.operands(node):
+            needs = needs.joined(d.needs_of(d.slots[operand], d.stored))
         if is_anchor:
             draft = Draft(inside=needs.sources, words=d.words(node), work=node.op.work_buffers)
         else:
@@ -581,14 +578,6 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     if node.op.variadic and len(node.inputs) > 2:
         d.wide_selects.add(counted)
     return Needs(needs.sources, needs.inlined | {counted})
-
-
-def _needs_of_operands(d: Decisions, node: Node) -> Needs:
-    """Return what a kernel needs to compute the operands of a node."""
-    needs = Needs(frozenset((FAULTS,))) if node.op.notes_faults(node) else Needs()
-    for operand in d.operands(node):
-        needs = needs.joined(d.needs_of(d.slots[operand], d.stored))
-    return needs
 
 
 def _largest_operand(d: Decisions, node: Node) -> int | None:
@@ -690,7 +679,8 @@ def _why_repeated(d: Decisions, slot: int, copies: float, uses: Iterable[Use]) -
         return None
     is_large = copies * node.meta.size >= MANY_COPIES
     cheap = 0 if d.rules.computes_once and is_large else CHEAP_UNDER_EXPANSION
-    if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
+    ancestors = islice(d.below(slot), 1, MAX_BODY)
+    if copies >= 2 and (d.cost(slot, cheap) > cheap or any(map(d.is_loaded, ancestors))):
         return Reason.REPEATED
     counts: dict[int, float] = {}
     for kernel, _, points, expanded in uses:
