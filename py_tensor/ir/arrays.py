@@ -251,7 +251,8 @@ def _resolved(
         varying = tuple([slice(None) if s else slice(1) for s in index.strides])
         numbers = index[varying].astype(np.int64, copy=False)
         lowest, highest = (numbers.min(), numbers.max()) if numbers.size else (0, 0)
-        positive = from_the_end(np, numbers, n) if lowest < 0 else numbers
+        # Negative indices count from the end.
+        positive = np.where(numbers < 0, numbers + n, numbers) if lowest < 0 else numbers
         if not -n <= lowest <= highest < n:
             good = (positive >= 0) & (positive < n)
             if op:
@@ -260,11 +261,6 @@ def _resolved(
             inside = good if inside is None else inside & good
         resolved.append(positive.astype(np.intp, copy=False))
     return resolved, inside
-
-
-def from_the_end(np: Any, index: Array, n: int) -> Array:
-    """Resolve negative indices along an axis of length n, which count from its end."""
-    return np.where(index < 0, index + n, index)
 
 
 def _same_for_other_axes(x: Array, indices: list[Array], axes: tuple[int, ...], at: int) -> bool:

@@ -197,9 +197,7 @@ class Device(ABC):
 class Meta:
     """Shape, dtype and device of a node: one object for each combination, compared by identity."""
 
-    __slots__ = (
-        "device", "dtype", "layout", "leaf_key", "nbytes", "shape", "size",
-    )  # fmt: skip
+    __slots__ = ("device", "dtype", "layout", "leaf_key", "nbytes", "shape", "size")
 
     def __init__(self, shape: Shape, dtype: DType, device: Device) -> None:
         self.shape = shape

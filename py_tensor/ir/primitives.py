@@ -79,10 +79,6 @@ def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]
     return g.real, -g.imag
 
 
-def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g.astype(x.dtype),)
-
-
 def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (_recorded(COMPLEX, g * 0, -g),)
 
@@ -287,11 +283,7 @@ BROADCAST = ops.Broadcast(
     ),
 )
 # A strided view; the attributes are (shape, strides, offset).
-VIEW = ops.View(
-    "view",
-    vjp=_grad_view,
-    layout=lambda attrs, source: layout.Layout(*attrs),
-)
+VIEW = ops.View("view", vjp=_grad_view, layout=lambda attrs, source: layout.Layout(*attrs))
 # The first and last items along each axis, for printing; the attributes are (axes, items).
 EDGES = ops.Preview(
     "edges",
@@ -318,12 +310,10 @@ COMPRESS = ops.CpuOp(
 MUL = ops.Elementwise(
     "multiply",
     wgsl={
-        "f32": "{0} * {1}",
-        "i32": "{0} * {1}",
-        "u32": "{0} * {1}",
         "bool": "{0} && {1}",
         "64": "mul_64({0}, {1})",
         "complex64": "mul_complex64({0}, {1})",
+        "*": "{0} * {1}",
     },
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
@@ -354,7 +344,7 @@ REAL_PART = ops.Elementwise(
     numpy=lambda np, x: x.real,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=_grad_real,
+    vjp=_grad_cast,
 )
 IMAG_PART = ops.Elementwise(
     "imag",

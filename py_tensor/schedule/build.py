@@ -234,7 +234,9 @@ class Builder(StoredSlots):
             slot = -heapq.heappop(self.needed)
             if slot not in self.produced:
                 self.produced.add(slot)
-                self._kernels_of(slot)
+                op = self.order[slot].op
+                family = next(family for family in FAMILIES if isinstance(op, family.of))
+                family.build(self, slot, self.order[slot])
         return self.kernels
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
@@ -248,10 +250,6 @@ class Builder(StoredSlots):
             else:
                 self.produced.discard(slot)
         super().need(slot, reason)
-
-    def _kernels_of(self, slot: int) -> None:
-        node = self.order[slot]
-        next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def inline(self, slot: int, node: Node) -> None:
         """Build the kernel of a reduction, or of an inline node and reductions before it."""
@@ -336,7 +334,7 @@ class Builder(StoredSlots):
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
-            needs_of_operand = self._needs(self.slots[operand])
+            needs_of_operand = self.decisions.needs_of(self.slots[operand], self.stored)
             elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
             if (
                 not groups
@@ -462,8 +460,11 @@ class Builder(StoredSlots):
         shape = first.inputs[0].meta.shape
         kept = tuple(shape[a] for a in kept_axes)
         reduced = tuple(shape[a] for a in reduced_axes)
-        if anchors[0] in self.decisions.contractions:
-            stage = self._contraction(anchors[0])
+        factors = self.decisions.contractions.get(anchors[0])
+        if factors is not None:
+            stage = Contraction(*factors)
+            self.need(stage.a.slot)
+            self.need(stage.b.slot)
         else:
             stage = self._stage(anchors, shape, kept_axes + reduced_axes)
         row = Evaluator(self, kept, root=slot)
@@ -482,12 +483,6 @@ class Builder(StoredSlots):
         for anchor in inner:
             if anchor not in self.stored:
                 self.unstored[anchor] = kernel, row.accumulated[anchor]
-
-    def _contraction(self, anchor: int) -> Contraction:
-        a, b = self.decisions.contractions[anchor]
-        self.need(a.slot)
-        self.need(b.slot)
-        return Contraction(a, b)
 
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> ReduceStage:
         extents, view = permuted(shape, axes)
@@ -560,7 +555,7 @@ class Builder(StoredSlots):
                 if factors is None
                 else [x.slot for x in factors]
             )
-            more = inside.union(*(self._needs(x).sources for x in read))
+            more = inside.union(*(d.needs_of(x, self.stored).sources for x in read))
             excess = self.rules.budget.excess(self._draft(root, {*chosen, slot}, more))
             if excess is not None:
                 self.notes.setdefault(slot, excess)
@@ -587,10 +582,6 @@ class Builder(StoredSlots):
             *(self.decisions.needs[slot].sources for slot in kernel.writes())
         )
         return {s: self.reasons[s] for s in kernel.reads() & self.reasons.keys() - counted}
-
-    def _needs(self, slot: int) -> Needs:
-        """Return what a kernel needs for the node in `slot`."""
-        return Needs(frozenset((slot,))) if slot in self.stored else self.decisions.needs[slot]
 
     def _size(self, slot: int) -> int:
         return self.order[slot].meta.size

@@ -20,7 +20,7 @@ move, all older ones stay.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import TypeVar
 
@@ -36,8 +36,11 @@ KEPT = 5  # iterations: the first, two until kernels repeat, the repeating one, 
 T = TypeVar("T")
 
 
-def rerolls(node: Node) -> bool:
-    """Return whether a node uses only the element at its own index of each operand."""
+def is_rerolled(node: Node) -> bool:
+    """Return whether a loop in a kernel may contain a node.
+
+    That is so if it uses only the element at its own index of each operand.
+    """
     if node.storage is not None:
         return False
     if bottom(node).op.constant or is_flat(node):
@@ -60,7 +63,8 @@ def cuts(
     stored: Collection[int],
     ends: Set[int],
     most: int,
-    rerolls: Callable[[Node], bool],
+    *,
+    rerolls: bool,
 ) -> tuple[list[int], list[range]]:
     """Return the slots before which loops are cut, so that no part inlines more than `most` nodes.
 
@@ -77,8 +81,8 @@ def cuts(
         after which the fewest bytes of other values are needed.
     ends : set of int
         The slots that are stored for their consumers within an iteration.
-    rerolls : callable
-        Whether a loop in a kernel may contain such a node.
+    rerolls : bool
+        A kernel may run the iterations of a loop as a loop.
     """
     order, slots = program.nodes, program.slots
     boundaries: list[int] = []
@@ -109,8 +113,8 @@ def cuts(
             one.key == other.key
             for one, other in zip(order[ahead:start], order[start:], strict=False)
         )  # one more iteration precedes the loop, with other start values
-        if iterations > 1 and all(map(rerolls, order[start : start + period])):
-            if starts and all(map(rerolls, order[ahead:start])):
+        if rerolls and iterations > 1 and all(map(is_rerolled, order[start : start + period])):
+            if starts and all(map(is_rerolled, order[ahead:start])):
                 start = ahead
             stop = end - (end - start) % period
             within = range(start, stop - period)
@@ -147,6 +151,8 @@ class Shortened:
     steps : list of list of int
         For each node of an iteration, the difference of its operands' slots from the iteration
         before: 0 or the period.
+    begin, end : int
+        The range of the kernels that the omitted iterations repeat, once `repeated` found it.
     """
 
     program: Program
@@ -156,6 +162,8 @@ class Shortened:
     kept: int
     skipped: int
     steps: list[list[int]]
+    begin: int = 0
+    end: int = 0
 
     @property
     def second(self) -> int:
@@ -167,54 +175,35 @@ class Shortened:
         second, by = self.second, iterations * self.period
         return lambda slot: slot if slot < second else slot + by
 
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The kernels of a shortened program that the omitted iterations repeat.
-
-    Attributes
-    ----------
-    begin, end : int
-        The range of these kernels.
-    """
-
-    short: Shortened
-    begin: int
-    end: int
-
     def applied(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> list[T]:
         """Extend a list with one item per kernel to the kernels of the whole program."""
         copies = list(items[: self.end])
         once = items[self.begin : self.end]
-        for n in range(1, self.short.skipped + 1):
-            renumbered = self.short.renumber(n)
-            copies += [move(x, renumbered) for x in once]
-        renumbered = self.short.renumber(self.short.skipped)
-        return [*copies, *(move(x, renumbered) for x in items[self.end :])]
+        for n in range(1, self.skipped + 1):
+            copies += [move(x, self.renumber(n)) for x in once]
+        return [*copies, *(move(x, self.renumber(self.skipped)) for x in items[self.end :])]
 
     def repeats(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> bool:
         """Return whether items, one per kernel, repeat like the kernels."""
-        renumbered = self.short.renumber(1)
+        renumbered = self.renumber(1)
         before = items[2 * self.begin - self.end : self.begin]
         after = items[self.begin : self.end]
         return all(move(a, renumbered) == b for a, b in zip(before, after, strict=True))
 
     def outside(self, equal: Mapping[int, int]) -> dict[int, int] | None:
         """Translate slots outside the loop to the whole program; None if any is inside."""
-        short = self.short
-        end = short.first + short.kept * short.period
-        if any(short.first <= slot < end for pair in equal.items() for slot in pair):
+        end = self.first + self.kept * self.period
+        if any(self.first <= slot < end for pair in equal.items() for slot in pair):
             return None
-        renumbered = short.renumber(short.skipped)
+        renumbered = self.renumber(self.skipped)
         return {renumbered(slot): renumbered(other) for slot, other in equal.items()}
 
     def translate_notes(self, notes: Mapping[int, Reason]) -> Notes:
         """Return the reasons for the whole program; omitted iterations have those of kept ones."""
-        short = self.short
-        third, by = short.second + short.period, short.skipped * short.period
+        third, by = self.second + self.period, self.skipped * self.period
         translated = Notes()
-        for slot in range(len(short.whole.nodes)):
-            kept = slot if slot < third else max(slot - by, third + (slot - third) % short.period)
+        for slot in range(len(self.whole.nodes)):
+            kept = slot if slot < third else max(slot - by, third + (slot - third) % self.period)
             if kept in notes:
                 translated[slot] = notes[kept]
         return translated
@@ -229,7 +218,7 @@ class Repeated:
             (kernel.reads(), kernel.writes(), set(over))
             for kernel, over in zip(kernels, lost, strict=True)
         ]
-        whole = self.short.whole
+        whole = self.whole
         there = {slot for slot, node in enumerate(whole.nodes) if node.storage is not None}
         needed, written = set(whole.outputs), set[int]()
         for reads, writes, over in self.applied(uses, _moved_sets):
@@ -256,7 +245,7 @@ def shorten(program: Program) -> Shortened | None:
         pending = [x for x in program.nodes[end - period : end] if x.storage is None]
         # If all nodes can be rerolled, one kernel runs many iterations. Leaves are no part of a
         # loop: a sum of many tensors is a chain of equal additions, each with its own leaf.
-        if iterations > KEPT and not all(map(rerolls, pending)):
+        if iterations > KEPT and not all(map(is_rerolled, pending)):
             short = _shortened(program, first, period, iterations)
             if short is not None:
                 return short
@@ -264,7 +253,7 @@ def shorten(program: Program) -> Shortened | None:
 
 
 def _shortened(program: Program, first: int, period: int, iterations: int) -> Shortened | None:
-    order, slots = program.nodes, program.slots
+    order = program.nodes
     second, end = first + period, first + iterations * period
     moves = steps(program.operands, end, period)
     last = zip(chain(*program.operands[end - period : end]), chain(*moves), strict=True)
@@ -272,8 +261,7 @@ def _shortened(program: Program, first: int, period: int, iterations: int) -> Sh
         return None
     # Apart from operands of the next iteration, the same nodes of every middle iteration must be
     # needed. Of the last two iterations, more may be needed.
-    asked = {slots[x] for node in order[end:] for x in node.inputs}
-    beyond = {slot for slot in asked if second <= slot < end}
+    beyond = {slot for slot in chain(*program.operands[end:]) if second <= slot < end}
     middle = [slot for slot in program.outputs if second <= slot < end - 2 * period]
     offsets = {(slot - first) % period for slot in middle}
     late = {(s - first) % period for s in program.outputs if end - 2 * period <= s < end - period}
@@ -284,21 +272,22 @@ def _shortened(program: Program, first: int, period: int, iterations: int) -> Sh
         return None
     by = (iterations - kept) * period
     nodes = order[: end - by]
-    for node in order[end:]:
-        if node.storage is None:
-            operands = [slots[x] for x in node.inputs]
-            node = node.over(tuple(nodes[s if s < second else s - by] for s in operands))
-        nodes.append(node)
+
+    def earlier(slot: int) -> int:
+        return slot if slot < second else slot - by
+
+    for node, operands in zip(order[end:], program.operands[end:], strict=True):
+        moved = [nodes[earlier(slot)] for slot in operands]
+        nodes.append(node.over(tuple(moved)) if node.storage is None else node)
     early = end - by - 2 * period  # the iterations from here on correspond to the last ones
     wanted = {slot for slot in program.outputs if slot < early}
     wanted |= {slot - by for slot in program.outputs if slot >= end - 2 * period}
-    overwritable = frozenset(slot if slot < second else slot - by for slot in program.overwritable)
     slots = {node: slot for slot, node in enumerate(nodes)}
-    short = Program(nodes, slots, wanted, overwritable)
+    short = Program(nodes, slots, wanted, frozenset(map(earlier, program.overwritable)))
     return Shortened(short, program, first, period, kept, iterations - kept, moves)
 
 
-def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
+def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Shortened | None:
     """Find the kernels of an iteration that equal those before with moved slots."""
     move = short.renumber(1)
     firsts = [min(kernel.writes()) for kernel in kernels]
@@ -316,7 +305,7 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
                     and not _reaches_back(short, kernels, begin)
                     and not _packs(kernels, n, begin, end)
                 )
-                return Repeated(short, begin, end) if usable else None
+                return replace(short, begin=begin, end=end) if usable else None
     return None
 
 

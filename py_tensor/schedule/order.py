@@ -6,12 +6,9 @@ also computes.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import count
-from math import copysign
 from operator import attrgetter
 
 from py_tensor.ir.node import Node
@@ -56,14 +53,6 @@ class Request:
     last_iteration: tuple[int, int] | None = None
 
 
-def is_equal(one: Node, other: Node) -> bool:
-    """Return whether two constants are equal, with the same sign of zero; NaN never is."""
-    a, b = one.attrs, other.attrs
-    if type(a) is complex or type(b) is complex:
-        return a == b and repr(a) == repr(b)
-    return a == b and (a != 0 or copysign(1, a) == copysign(1, b))
-
-
 def topological(roots: Iterable[Node]) -> list[Node]:
     """Return the pending ancestors of `roots` and the leaves they read, operands first."""
     return list(_slots(roots))
@@ -78,34 +67,21 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
     roots = list(roots)
     needed = {node for node in roots if node.storage is None}
     stack = list(needed)
-    readers: dict[Node, Node] = {}  # leaf -> its first reader
     while stack:
-        node = stack.pop()
-        for operand in node.inputs:
-            if operand in needed:  # tested first, as another thread may have computed it meanwhile
-                continue
-            if operand.storage is not None:
-                first = readers.get(operand)
-                if first is None or node.number < first.number:
-                    readers[operand] = node
-            else:
+        for operand in stack.pop().inputs:
+            if operand not in needed and operand.storage is None:
                 needed.add(operand)
                 if operand.inputs:
                     stack.append(operand)
-    if len(needed) == 1 and len(roots) == 1:  # a single op
-        order = [*readers, *roots]
-        return dict(zip(order, count()))
-    pending = sorted(needed, key=_number)
-    order = list[Node]()
-    start = 0
-    for reader in sorted(set(readers.values()), key=_number):
-        end = bisect_left(pending, reader.number, start, key=_number)
-        order += pending[start:end]
-        order += dict.fromkeys([x for x in reader.inputs if readers.get(x) is reader])
-        start = end
-    order += pending[start:]
-    order += dict.fromkeys([x for x in roots if x.storage is not None and x not in readers])
-    return dict(zip(order, count()))
+    slots: dict[Node, int] = {}
+    for node in sorted(needed, key=_number):
+        for operand in node.inputs:
+            if operand not in slots:  # a leaf: pending operands have smaller numbers
+                slots[operand] = len(slots)
+        slots[node] = len(slots)
+    for node in roots:
+        slots.setdefault(node, len(slots))
+    return slots
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
@@ -123,10 +99,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     live = [node for node in order if node.taken > node.dropped and node.storage is None]
     for node in live:
         if node.meta.nbytes <= most:
-            if node.op.inline:  # the common case: neither a view nor a constant
-                wanted.add(slots[node])
-            else:
-                _want(slots, node, wanted)
+            _want(slots, node, wanted)
     for root in roots:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)

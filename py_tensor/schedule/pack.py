@@ -75,7 +75,9 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
     for number, kernel in enumerate(kernels):
         if is_packed(kernel):
             slab = _fits_slab(kernel, wanted)
-            structure, slots = _structure(kernel, slab)
+            numbers = defaultdict[int, int](count().__next__)  # by slot, in order of appearance
+            structure = kernel.with_slots(numbers.__getitem__), slab
+            slots = tuple(filter(kernel.reads().__contains__, numbers))
             ready = max((written.get(slot, -1) for slot in slots), default=-1)
             run = open_runs.get(structure)
             if run is not None and ready >= run[0].position:
@@ -96,14 +98,6 @@ def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
         and 2 * len(kernel.outputs) <= MAX_PACK
         and all(output.whole and output.slot in wanted for output in kernel.outputs)
     )
-
-
-def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
-    """Return a key of what a kernel computes in any slots, and the buffers that it reads."""
-    numbers = defaultdict[int, int](count().__next__)  # by slot, in order of appearance
-    numbered = kernel.with_slots(numbers.__getitem__)
-    reads = kernel.reads()
-    return (numbered, slab), tuple(slot for slot in numbers if slot in reads)
 
 
 def _divided(run: list[_Member], budget: Budget) -> Iterator[list[_Member]]:

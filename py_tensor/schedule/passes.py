@@ -14,7 +14,7 @@ from py_tensor.ir.program import Program
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
 from py_tensor.schedule.kernel import Kernel
-from py_tensor.schedule.loops import Repeated, repeated, shorten
+from py_tensor.schedule.loops import Shortened, repeated, shorten
 from py_tensor.schedule.pack import pack
 from py_tensor.schedule.row_fusion import Fits, fuse_rows
 
@@ -32,7 +32,7 @@ class Schedule:
         while the two are equal.
     notes : dict
         Slot -> why it is stored.
-    repeated : Repeated, optional
+    repeated : Shortened, optional
         The kernels to be copied for the iterations that `planned` lacks.
     """
 
@@ -40,7 +40,7 @@ class Schedule:
     kernels: list[Kernel]
     equal: Mapping[int, int]
     notes: Notes
-    repeated: Repeated | None = None
+    repeated: Shortened | None = None
 
     def all_kernels(self) -> list[Kernel]:
         """Return the kernels of all iterations."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from math import prod
@@ -22,8 +22,8 @@ from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.kernel import FAULTS
-from py_tensor.schedule.loops import cuts, rerolls
-from py_tensor.schedule.order import bottom, is_equal
+from py_tensor.schedule.loops import cuts
+from py_tensor.schedule.order import bottom
 
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
@@ -213,11 +213,6 @@ class Decisions:
                 break
         return cost
 
-    def reads_pending(self, slot: int) -> bool:
-        """Return whether a value depends on results that other kernels of the flush store."""
-        nodes = islice(self.below(slot), 1, MAX_BODY)
-        return any(map(self.is_loaded, nodes))
-
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Return the nodes that a pending node is computed from, given what is stored."""
         source, _ = self.piece(node)
@@ -247,9 +242,9 @@ class Decisions:
             consumers = [x for x in consumers if self.order[slot] in self.operands(self.order[x])]
         return consumers
 
-    def needs_of(self, slot: int) -> Needs:
-        """Return what a consumer of the node in `slot` needs for it."""
-        return Needs(frozenset((slot,))) if slot in self.stored else self.needs[slot]
+    def needs_of(self, slot: int, stored: Set[int]) -> Needs:
+        """Return what a consumer of the node in `slot` needs for it, given what is stored."""
+        return Needs(frozenset((slot,))) if slot in stored else self.needs[slot]
 
     def _is_stored(self, node: Node) -> bool:
         return self.slots[node] in self.stored
@@ -556,7 +551,9 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     """
     is_anchor = d.is_anchor(node)
     while True:
-        needs = _needs_of_operands(d, node)
+        needs = Needs(frozenset((FAULTS,))) if node.op.notes_faults(node) else Needs()
+        for operand in d.operands(node):
+            needs = needs.joined(d.needs_of(d.slots[operand], d.stored))
         if is_anchor:
             draft = Draft(inside=needs.sources, words=d.words(node), work=node.op.work_buffers)
         else:
@@ -583,16 +580,6 @@ def _fitting(d: Decisions, slot: int, node: Node) -> Needs | None:
     return Needs(needs.sources, needs.inlined | {counted})
 
 
-def _needs_of_operands(d: Decisions, node: Node) -> Needs:
-    """Return what a kernel needs to compute the operands of a node."""
-    sources = frozenset((FAULTS,)) if node.op.notes_faults(node) else frozenset[int]()
-    inlined = frozenset[int]()
-    for operand in d.operands(node):
-        needs = d.needs_of(d.slots[operand])
-        sources, inlined = sources | needs.sources, inlined | needs.inlined
-    return Needs(sources, inlined)
-
-
 def _largest_operand(d: Decisions, node: Node) -> int | None:
     """Return the operand that needs the most buffers and nodes; None if none can be stored."""
     candidates: list[tuple[int, int, int]] = []
@@ -600,7 +587,7 @@ def _largest_operand(d: Decisions, node: Node) -> int | None:
         lowest = bottom(operand)
         slot = d.slots[lowest]
         if d.is_inline(lowest) and slot not in d.stored:
-            needs = d.needs_of(slot)
+            needs = d.needs_of(slot, d.stored)
             candidates.append((len(needs.sources), len(needs.inlined), slot))
     return max(candidates)[2] if candidates else None
 
@@ -692,7 +679,8 @@ def _why_repeated(d: Decisions, slot: int, copies: float, uses: Iterable[Use]) -
         return None
     is_large = copies * node.meta.size >= MANY_COPIES
     cheap = 0 if d.rules.computes_once and is_large else CHEAP_UNDER_EXPANSION
-    if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
+    ancestors = islice(d.below(slot), 1, MAX_BODY)
+    if copies >= 2 and (d.cost(slot, cheap) > cheap or any(map(d.is_loaded, ancestors))):
         return Reason.REPEATED
     counts: dict[int, float] = {}
     for kernel, _, points, expanded in uses:
@@ -733,10 +721,11 @@ def _cut_loops(d: Decisions, program: Program) -> None:
     reductions = [slot for slot, node in enumerate(d.order) if d.is_reduction(node)]
     most = MAX_RECOMPUTED_COST
     ends |= {slot for slot in reductions if d.cost(slot, most) > most}
-    can_reroll = rerolls if d.rules.rerolls else _never
-    boundaries, rerolled = cuts(program, last_use, d.stored, ends, MAX_BODY, can_reroll)
+    boundaries, rerolled = cuts(
+        program, last_use, d.stored, ends, MAX_BODY, rerolls=d.rules.rerolls
+    )
     d.rerolled.extend(rerolled)
-    for loop in d.rerolled:
+    for loop in rerolled:
         for slot in range(loop.start, loop.stop):
             first = loop.start + (slot - loop.start) % loop.step
             d.iterations[first] = len(loop)
@@ -753,10 +742,6 @@ def _cut_loops(d: Decisions, program: Program) -> None:
             _store(d, d.slots[below], Reason.LOOP)
 
 
-def _never(node: Node) -> bool:
-    return False
-
-
 def _equal_constants(d: Decisions) -> None:
     """Find the constants that are equal in all iterations of a loop, so that one replaces all.
 
@@ -768,7 +753,10 @@ def _equal_constants(d: Decisions) -> None:
         if d.order[slot].op.constant:
             copies.setdefault(first, []).append(slot)
     for first, others in copies.items():
-        if all(is_equal(d.order[slot], d.order[first]) for slot in others):
+        value = d.order[first].attrs
+        values = [d.order[slot].attrs for slot in others]
+        # The texts of 0.0 and -0.0 differ; NaN equals nothing.
+        if all(x == value and repr(x) == repr(value) for x in values):
             d.merged_constants.update(dict.fromkeys(others, first))
 
 
