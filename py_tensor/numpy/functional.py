@@ -20,13 +20,7 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import gathered, in_mode, indices_of
 from py_tensor.ops.movement import broadcast_to, converted, members_of, stack
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    coerce,
-    common_dtype,
-    device_of,
-)
+from py_tensor.ops.operands import Operand, Scalar, coerce, common_dtype, device_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.scatter import as_given
