@@ -37,7 +37,6 @@ from py_tensor.ops.rearrange import *
 from py_tensor.ops.reduction import *
 from py_tensor.ops.rounding import *
 from py_tensor.ops.scan import *
-from py_tensor.ops.scatter import *
 from py_tensor.ops.sorting import *
 from py_tensor.ops.transcendental import *
 from py_tensor.ops.ufuncs import *

@@ -16,7 +16,7 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
-from py_tensor.ops.gather import in_mode
+from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import (
     as_floating,
     broadcast_to,
@@ -44,7 +44,6 @@ from py_tensor.ops.operands import (
     whole_number,
 )
 from py_tensor.ops.rearrange import diag
-from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

@@ -32,11 +32,11 @@ from py_tensor.ops.float64_bits import (
     single_above,
     to_float32,
 )
+from py_tensor.ops.gather import scatter
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
 from py_tensor.ops.reduction import max, min, sum
-from py_tensor.ops.scatter import scatter
 from py_tensor.ops.sorting import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of

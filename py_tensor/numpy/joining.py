@@ -20,7 +20,7 @@ from py_tensor.base.shapes import broadcast as broadcast_of
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.elementwise import logical_not, not_equal, where
-from py_tensor.ops.gather import gather_nd, indices_of
+from py_tensor.ops.gather import flatnonzero, gather_nd, indices_of, places_of, scatter
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
 from py_tensor.ops.movement import (
     along_axis,
@@ -40,7 +40,6 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes, any
-from py_tensor.ops.scatter import flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

@@ -12,12 +12,12 @@ from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import broadcast, parse_shape, size_of, unravel
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.gather import as_given, cast_and_broadcast, with_put, with_put_along_axis
 from py_tensor.ops.indexing import getitem, setitem, write
 from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
-from py_tensor.ops.scatter import as_given, cast_and_broadcast, with_put, with_put_along_axis
 from py_tensor.ops.sorting import partition, sort
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 

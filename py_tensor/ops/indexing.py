@@ -25,14 +25,17 @@ from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import Indices, gather_nd, indices_of
-from py_tensor.ops.movement import (
-    broadcast_to,
-    ravel,
-    reshape_copy,
-    stack,
-    view_by,
+from py_tensor.ops.gather import (
+    Indices,
+    as_given,
+    cast_and_broadcast,
+    gather_nd,
+    indices_of,
+    nonzero,
+    scatter,
+    selected,
 )
+from py_tensor.ops.movement import reshape_copy, stack, view_by
 from py_tensor.ops.operands import (
     Operand,
     as_ndarray,
@@ -42,7 +45,6 @@ from py_tensor.ops.operands import (
     number_like,
 )
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import as_given, cast_and_broadcast, nonzero, scatter, selected
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
@@ -474,7 +476,7 @@ class _Selection:
         mask, window = self.mask, self.window
         if mask is not None and mask.ndim == window.ndim and mask.size < 2**31:
             if mask.ndim > 1:
-                mask, window = ravel(mask), ravel(window)
+                mask, window = mask.ravel(), window.ravel()
             return selected(mask, window)
         indices, axes = self._indices(MAX_READ_BY)
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
@@ -552,7 +554,7 @@ def _in_few_buffers(indices: list[Tensor], shape: Shape) -> list[Tensor]:
     for is_alike in (True, False):
         numbers = [n for n, dtype in enumerate(promoted) if dtype.is_integer is is_alike]
         if len(numbers) > 1:
-            whole = stack([ravel(broadcast_to(indices[n], shape)) for n in numbers])
+            whole = stack([indices[n].broadcast_to(shape).ravel() for n in numbers])
             for position, number in enumerate(numbers):
                 row = whole[position]
                 result[number] = row if row.shape == shape else reshape_copy(row, shape)

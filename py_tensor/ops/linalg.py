@@ -15,15 +15,7 @@ from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import check_options, count_operands, register
-from py_tensor.ops.movement import (
-    converted,
-    expand,
-    expand_dims,
-    in_common_dtype,
-    permute,
-    reshape,
-    reshape_copy,
-)
+from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
 from py_tensor.ops.operands import (
     Operand,
     as_arrays,
@@ -60,7 +52,7 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     result = reduced(shape, summed)
     if not size_of(tuple(shape[axis] for axis in summed)):
         return zeros(result, dtype=a.dtype, device=a.device)
-    a, b = expand(a, shape), expand(b, shape)
+    a, b = a.expand(shape), b.expand(shape)
     return build(CONTRACT, (a, b), summed) if summed else a * b
 
 
@@ -165,7 +157,7 @@ def _along_axes(
         for x, item in zip(operands, positions[:2], strict=True)
     ]
     y = compute(*moved)
-    return moveaxis(expand_dims(y, -1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
+    return moveaxis(y.expand_dims(-1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
 
 
 @with_axes(2, 2, 2, signature="(n?,k),(k,m?)->(n?,m?)")
@@ -312,8 +304,8 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
     order = axis_of_b, *(axis for axis in range(b.ndim) if axis != axis_of_b)
     columns = tuple(b.shape[axis] for axis in order[1:])
     left = reshape_copy(a, (size_of(tuple(rows)), n))
-    right = reshape_copy(permute(b, order), (n, size_of(columns)))
-    return reshape(matmul(left, right), (*rows, *columns))
+    right = reshape_copy(b.permute(order), (n, size_of(columns)))
+    return matmul(left, right).reshape((*rows, *columns))
 
 
 def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:

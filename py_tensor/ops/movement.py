@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import index as as_index
+from types import SimpleNamespace
 from typing import Any, cast
 
 from py_tensor.base import dtypes
@@ -717,21 +718,15 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
-    first, second = (host.load_numpy().asarray(_Addresses(_layout(v))) for v in (a, b))
-    return host.load_numpy().shares_memory(first, second)
+    return host.load_numpy().shares_memory(*(_addresses(_layout(v)) for v in (a, b)))
 
 
-class _Addresses:
-    """A layout as bytes for NumPy, which compares their addresses and never reads them."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "data": (1 + layout.offset, True),  # 0 is no address
-            "shape": layout.shape,
-            "strides": layout.strides,
-        }
+def _addresses(layout: Layout) -> Any:
+    """Return a layout as bytes for NumPy, which compares their addresses and never reads them."""
+    start = 1 + layout.offset, True  # 0 is no address
+    described = {"version": 3, "typestr": "|u1", "data": start}
+    described |= {"shape": layout.shape, "strides": layout.strides}
+    return host.load_numpy().asarray(SimpleNamespace(__array_interface__=described))
 
 
 def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:

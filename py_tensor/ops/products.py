@@ -17,20 +17,7 @@ from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul, with_axes
-from py_tensor.ops.movement import (
-    converted,
-    diagonal,
-    expand,
-    expand_dims,
-    flip,
-    in_common_dtype,
-    pad_constant,
-    permute,
-    ravel,
-    reshape,
-    reshape_copy,
-    stack,
-)
+from py_tensor.ops.movement import converted, in_common_dtype, pad_constant, reshape_copy, stack
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype
 from py_tensor.ops.out import Out, dtype_into, stored
 from py_tensor.ops.rearrange import moveaxis, sliding_window_view
@@ -59,7 +46,7 @@ def vdot(a: Operand, b: Operand, /) -> Tensor:
     Raises ShapeError if their sizes differ.
     """
     a, b = in_common_dtype("vdot", a, b)
-    return matmul(conjugated(ravel(a)), ravel(b))
+    return matmul(conjugated(a.ravel()), b.ravel())
 
 
 @with_axes(1, 1, 0, signature="(n),(n)->()")
@@ -89,7 +76,7 @@ def vecdot(x1: Operand, x2: Operand) -> Tensor:
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
         )
-    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return matmul(conjugated(a).expand_dims(-2), b.expand_dims(-1))[..., 0, 0]
 
 
 @with_axes(2, 1, 1, signature="(m,n),(n)->(m)")
@@ -99,7 +86,7 @@ def matvec(x1: Operand, x2: Operand) -> Tensor:
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     a, b = _with_axes("matvec", x1, x2, (2, 1))
-    return matmul(a, expand_dims(b, -1))[..., 0]
+    return matmul(a, b.expand_dims(-1))[..., 0]
 
 
 @with_axes(1, 2, 1, signature="(n),(n,m)->(m)")
@@ -109,7 +96,7 @@ def vecmat(x1: Operand, x2: Operand) -> Tensor:
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     a, b = _with_axes("vecmat", x1, x2, (1, 2))
-    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+    return matmul(conjugated(a).expand_dims(-2), b)[..., 0, :]
 
 
 def _with_axes(op: str, x1: Operand, x2: Operand, counts: tuple[int, int]) -> tuple[Tensor, Tensor]:
@@ -171,7 +158,7 @@ def kron(a: Operand, b: Operand) -> Tensor:
         reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left))),
         reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right))),
     )
-    return reshape(blocks, tuple(n * m for n, m in zip(left, right, strict=True)))
+    return blocks.reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
 
 
 def cross(
@@ -226,9 +213,9 @@ def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
     ShapeError
         If an operand is not a nonempty vector.
     """
-    a, b = (reshape(x, (1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
+    a, b = (x.reshape((1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
     a, b = (b, a) if b.size > a.size else (a, b)
-    return _slid("convolve", a, flip(b), mode)
+    return _slid("convolve", a, b.flip(), mode)
 
 
 def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
@@ -244,7 +231,7 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
     if b.size > a.size:
-        return flip(_slid("correlate", b, a, mode))
+        return _slid("correlate", b, a, mode).flip()
     return _slid("correlate", a, b, mode)
 
 
@@ -252,7 +239,8 @@ def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
     n = b.size - 1
     before = {"full": 0, "same": n - (n + 1) // 2, "valid": n}[mode]
     whole = pad_constant(g, (before, a.size + n - before - g.size))
-    return _slid("correlate", whole, flip(b), "valid"), flip(_slid("correlate", whole, a, "valid"))
+    of_a, of_b = (_slid("correlate", whole, v, "valid") for v in (b.flip(), a))
+    return of_a, of_b.flip()
 
 
 def _slid_products(np: Any, operands: tuple[Array, ...], mode: Any) -> Array:
@@ -285,7 +273,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     if a.device.computes_cpu_ops and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)
     windows = sliding_window_view(pad_constant(a, (before, behind)), b.size)
-    first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
+    first = arange(windows.shape[0], device=a.device).expand_dims(1) - before
     step = max(_AT_ONCE // windows.shape[0], 1)
     total = None
     for start in range(0, b.size, step):
@@ -382,7 +370,7 @@ def einsum(
         factors.append(first)
     ((result, result_labels),) = factors
     result, result_labels = _summed(result, result_labels, set(kept))
-    return stored("einsum", permute(result, tuple(map(result_labels.index, kept))), out)
+    return stored("einsum", result.permute(tuple(map(result_labels.index, kept))), out)
 
 
 def einsum_path(
@@ -484,11 +472,11 @@ def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, La
         first = labels.index(label)
         second = labels.index(label, first + 1)
         is_writeable = x.flags.writeable
-        x = diagonal(x, 0, first, second)
+        x = x.diagonal(0, first, second)
         x.flags.writeable = is_writeable  # unlike NumPy's einsum, `diagonal` makes it read-only
         labels = (*(c for i, c in enumerate(labels) if i not in (first, second)), label)
     shape = tuple(sizes[c] for c in labels)
-    return (x if x.shape == shape else expand(x, shape)), labels
+    return (x if x.shape == shape else x.expand(shape)), labels
 
 
 def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels]:
@@ -513,11 +501,11 @@ def _product(
         """Order the axes by groups, and merge each group into one axis."""
         order = tuple(axis_labels.index(c) for group in (batch, *groups) for c in group)
         merged = (math.prod(size[c] for c in group) for group in groups)
-        return reshape_copy(permute(x, order), (*(size[c] for c in batch), *merged))
+        return reshape_copy(x.permute(order), (*(size[c] for c in batch), *merged))
 
     product_labels = (*batch, *rows, *columns)
     if inside:
         product = matmul(shaped(a, of_a, rows, inside), shaped(b, of_b, inside, columns))
     else:
         product = shaped(a, of_a, rows, []) * shaped(b, of_b, [], columns)
-    return reshape(product, tuple(size[c] for c in product_labels)), product_labels
+    return product.reshape(tuple(size[c] for c in product_labels)), product_labels

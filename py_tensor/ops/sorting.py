@@ -14,29 +14,9 @@ from py_tensor.ir.op import CpuOp, Sort
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros, zeros_like
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import (
-    clip,
-    equal,
-    isnan,
-    less,
-    less_equal,
-    minimum,
-    negative,
-    not_equal,
-    remainder,
-    where,
-)
-from py_tensor.ops.gather import gather_nd, take, take_along_axis
-from py_tensor.ops.movement import (
-    along_axis,
-    broadcast_to,
-    concat,
-    converted,
-    flip,
-    in_common_dtype,
-    members_of,
-    ravel,
-)
+from py_tensor.ops.elementwise import clip, isnan, minimum, where
+from py_tensor.ops.gather import gather_nd, scattered, take, take_along_axis
+from py_tensor.ops.movement import along_axis, concat, converted, in_common_dtype, members_of
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -47,7 +27,6 @@ from py_tensor.ops.operands import (
     tensors_of,
 )
 from py_tensor.ops.record import build
-from py_tensor.ops.scatter import scattered
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
@@ -70,8 +49,8 @@ ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     x, number = along_axis(op.name, x, axis)
     if descending and x.dtype.is_inexact:  # NaN comes last: sort the negatives in ascending order
-        sorted_ = build(op, (negative(x),), (number, False))
-        return sorted_ if op is ARGSORT else negative(sorted_)
+        sorted_ = build(op, (-x,), (number, False))
+        return sorted_ if op is ARGSORT else -sorted_
     return build(op, (x,), (number, bool(descending)))
 
 
@@ -244,8 +223,8 @@ def searchsorted(
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
-            return less_equal(element, wanted) | isnan(wanted)
-        return less(element, wanted) | (isnan(wanted) & ~isnan(element))
+            return (element <= wanted) | isnan(wanted)
+        return (element < wanted) | (isnan(wanted) & ~isnan(element))
 
     n = a.size
     position = zeros(wanted.shape, dtypes.int32, device=a.device)
@@ -300,8 +279,8 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     rising = searchsorted(edges, x, side)
     if edges.size < 2:
         return rising
-    falling = edges.size - searchsorted(flip(edges), x, side)
-    falls = less(edges[-1], edges[0]) | isnan(edges[0])  # NaN is the largest
+    falling = edges.size - searchsorted(edges.flip(), x, side)
+    falls = (edges[-1] < edges[0]) | isnan(edges[0])  # NaN is the largest
     return where(falls, falling, rising)
 
 
@@ -343,7 +322,7 @@ def interp(
         )
     if period is not None:
         period, left, right = abs(period), None, None
-        positions, wanted = remainder(positions, period), remainder(wanted, period)
+        positions, wanted = positions % period, wanted % period
         order = argsort(positions)
         positions, values = take(positions, order), take(values, order)
         positions = concat([positions[-1:] - period, positions, positions[:1] + period])
@@ -367,10 +346,10 @@ def _interpolated(positions: Tensor, values: Tensor, wanted: Tensor) -> Tensor:
         interpolated = where(
             isnan(interpolated), slope * (wanted - high) + end, interpolated
         )  # for infinite points
-        level = isnan(interpolated) & equal(start, end) & ~isnan(wanted)
-        interpolated = where(level | equal(wanted, low), start, interpolated)
+        level = isnan(interpolated) & (start == end) & ~isnan(wanted)
+        interpolated = where(level | (wanted == low), start, interpolated)
     else:
-        interpolated = broadcast_to(values[0], wanted.shape)
+        interpolated = values[0].broadcast_to(wanted.shape)
     interpolated = where(wanted >= positions[-1], values[-1], interpolated)
     return where(wanted < positions[0], values[0], interpolated)
 
@@ -401,9 +380,9 @@ def is_among(op: str, element: Operand, test_elements: Operand, invert: bool) ->
     x, tested = in_common_dtype(op, element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
-    among = sort(ravel(tested))
+    among = sort(tested.ravel())
     nearest = element_at(among, minimum(searchsorted(among, x), among.size - 1))
-    return not_equal(nearest, x) if invert else equal(nearest, x)
+    return nearest != x if invert else nearest == x
 
 
 register(sort, SORT, method=False)

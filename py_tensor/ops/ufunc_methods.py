@@ -33,7 +33,7 @@ from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.gather import gathered, take
+from py_tensor.ops.gather import as_given, gathered, scattered, take
 from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import (
@@ -51,7 +51,6 @@ from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, fold_by, max, sum
 from py_tensor.ops.scan import scanned
-from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

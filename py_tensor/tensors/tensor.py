@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
 from py_tensor.backends.choice import default_device
-from py_tensor.base.dtypes import (
-    DType,
-    converter,
-    make_scalars_by,
-    parse,
-    real_of,
-    values_of,
-    warn_of_loss,
-)
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError, check_order
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
@@ -121,7 +114,7 @@ class Selected:
     mask, values : Tensor
         Both flat. They keep the elements as they were when the selection was made.
     find : callable
-        Returns the values where a mask is true: `values_where` of `ops/scatter.py`.
+        Returns the values where a mask is true: `values_where` of `ops/gather.py`.
     left : int
         How often the values are still reduced with the mask.
     """
@@ -341,9 +334,8 @@ class Tensor(Methods):
         selected = self._selected_by_mask
         if selected is not None:
             total = selected.mask.sum()
-            self._resolve_selection(
-                selected, int(values_of(await total._read_async(), total.dtype)[0])
-            )
+            (count,) = dtypes.values_of(await total._read_async(), total.dtype)
+            self._resolve_selection(selected, int(count))
 
     @property
     def _selected_by_mask(self) -> Selected | None:
@@ -812,7 +804,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars; a 0-d tensor returns a scalar."""
-        return _nest(values_of(self._read(), self.dtype), self.shape)
+        return _nest(dtypes.values_of(self._read(), self.dtype), self.shape)
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements as bytes, `x.itemsize` bytes per element.
@@ -854,7 +846,7 @@ class Tensor(Methods):
             raise ValueError(
                 f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
-        return values_of(self._read(), self.dtype)[0]
+        return dtypes.values_of(self._read(), self.dtype)[0]
 
     def __float__(self) -> float:
         return self._as_number(float)
@@ -874,7 +866,7 @@ class Tensor(Methods):
                 f"{kind.__name__}: takes a tensor of one element, not shape {self.shape}"
             )
         if self.dtype.is_complex and kind is not complex:
-            warn_of_loss(self.dtype, real_of(self.dtype))
+            dtypes.warn_of_loss(self.dtype, dtypes.real_of(self.dtype))
             return kind(self.item().real)
         return kind(self.item())
 
@@ -949,7 +941,7 @@ def _scalar_class(dtype: DType) -> type:
 
     made = type(dtype.name, (Tensor,), {"__module__": "py_tensor", "__slots__": (), "__new__": new})
     numbers: dict[Any, Any] = {int: Integral, float: Real, complex: Complex}
-    number = numbers.get(converter(dtype))
+    number = numbers.get(dtypes.converter(dtype))
     if number is not None:
         number.register(made)
     return made
@@ -1112,7 +1104,8 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
             f"Tensor: takes a shape, an int or a tuple of ints, not {type(shape).__name__};"
             " use pt.tensor(...) to create a tensor from data"
         )
-    meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
+    sizes = parse_shape("ndarray", cast("Any", shape))
+    meta = meta_of(sizes, dtypes.parse(dtype), default_device())
     meta.device.check("ndarray", meta_of((), meta.dtype, meta.device))
     return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
@@ -1151,7 +1144,7 @@ def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | Non
         return bind(COMPLEX, (_view_node(whole, layout, REAL_PART), value))
     source, target = value.meta.dtype, whole.meta.dtype
     if value.op.constant:
-        (number,) = values_of(source.bytes_of(value.attrs), target)
+        (number,) = dtypes.values_of(source.bytes_of(value.attrs), target)
         return constant(target.name, number, target, value.meta.device)
     return bind(bits(source, target), (value,))
 
@@ -1181,14 +1174,14 @@ def _numbers(node: Node) -> list[Any]:
     """Return the element of a constant or of one element of a small tensor as a list; else []."""
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
-        return values_of(dtype.bytes_of(node.attrs), dtype)
+        return dtypes.values_of(dtype.bytes_of(node.attrs), dtype)
     if node.meta.size != 1 or device.has_checks:
         return []
     selection = None if node.storage is not None else _part_of_small(node)
     whole, layout = selection or (node, None)
     if whole.storage is None:
         return []
-    return values_of(device.read(whole, layout), dtype)
+    return dtypes.values_of(device.read(whole, layout), dtype)
 
 
 def _bytes_known(node: Node) -> memoryview | None:
@@ -1304,4 +1297,4 @@ def _scalar_of(value: Any, dtype: DType) -> Tensor:
     return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
 
-make_scalars_by(_scalar_of)
+dtypes.make_scalars_by(_scalar_of)

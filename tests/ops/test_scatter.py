@@ -9,8 +9,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.ops.gather import gather_nd
-from py_tensor.ops.scatter import scatter, with_put, with_put_along_axis
+from py_tensor.ops.gather import gather_nd, scatter, with_put, with_put_along_axis
 from py_tensor.tools import counting
 from tests.ops import references as ref
 from tests.ops.compare import same
