@@ -20,10 +20,9 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, check_rank, unravel
 from py_tensor.ir.arrays import encoded, has_floats, has_integers
-from py_tensor.ir.bind import leaf
+from py_tensor.ir.bind import is_recording, leaf
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.primitives import constant
-from py_tensor.ir.recording import is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray

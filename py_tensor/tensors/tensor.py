@@ -23,7 +23,7 @@ from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 from py_tensor.ir.bind import Recipes, Step, bind, bind_known, follow, step
 from py_tensor.ir.node import DROPPED, Device, Meta, Node, meta_of
-from py_tensor.ir.op import Elementwise, layout_of
+from py_tensor.ir.op import Elementwise, is_flat, layout_of
 from py_tensor.ir.primitives import (
     ASSIGN,
     COMPLEX,
@@ -33,15 +33,14 @@ from py_tensor.ir.primitives import (
     REAL_PART,
     RESHAPE,
     VIEW,
+    bits,
     constant,
 )
 from py_tensor.runtime.device import MAX_DROPPED
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import WRITING
 from py_tensor.runtime.storage import COPIED_BYTES
-from py_tensor.schedule.bits import bits
 from py_tensor.schedule.order import bottom
-from py_tensor.schedule.store import is_flat
 
 if TYPE_CHECKING:
     from py_tensor.tensors.methods import Methods  # a stub, written by `npm run names`
