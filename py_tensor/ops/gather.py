@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import index as as_index
 from typing import Any, NamedTuple, cast, overload
 from weakref import ref
 
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.base.shapes import Shape, broadcast, check_rank, normalize_axis, row_major, size_of
+from py_tensor.base.shapes import Shape, broadcast, check_rank, row_major, size_of
 from py_tensor.ir.arrays import has_integers
 from py_tensor.ir.bind import Recipe, Recipes, Step, follow, recipe, record, steps
 from py_tensor.ir.node import Device, Meta, meta_of
@@ -80,12 +80,17 @@ def take(
     return stored_whole("take", gather_nd(x, (along,), (index,), along, op=op), out)
 
 
-def indices_to_take(op: str, indices: Operand, x: Tensor, axis: int) -> Indices:
-    """Like `indices_of`, but unchecked if an earlier axis has no elements, as in NumPy."""
+def indices_to_take(
+    op: str, indices: Operand, x: Tensor, axis: int, is_empty: Callable[[], bool] | None = None
+) -> Indices:
+    """Like `indices_of`, but unchecked if nothing is taken, as in NumPy.
+
+    By default that is so if an earlier axis has no elements.
+    """
     try:
         return indices_of(op, indices, x, axis)
     except IndexError:
-        if 0 not in x.shape[:axis]:
+        if not (is_empty() if is_empty else 0 in x.shape[:axis]):
             raise
     return Indices(tensor_of(indices, op, dtype=dtypes.int32, device=x.device), "")
 
@@ -422,36 +427,6 @@ def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
     if value.device.depth == x.device.depth == 0 and value.device.uses_numpy:
         return value.to(x.device)
     return on_one_device(op, (x, value))[1]
-
-
-def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") -> Tensor:
-    """Return `x` with values at flat indices; too few values are repeated."""
-    flat = x.ravel()
-    checked = indices_of("put", in_mode("put", indices, x.size, mode, x.device), flat, 0)
-    index = checked.tensor.ravel()
-    elements = tensor_of(values, "put").ravel()
-    if not elements.size:
-        return x
-    if elements.size not in (1, index.size):
-        number = arange(index.size, device=x.device)
-        elements = gather_nd(elements, (0,), (number % elements.size,), 0, op="")
-    return reshape_copy(scatter(flat, (0,), (index,), 0, elements, op=checked.op), x.shape)
-
-
-def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
-    """Return `x` with values at the places that `take_along_axis` reads with the same indices."""
-    if axis is None:
-        return reshape_copy(with_put_along_axis(x.ravel(), indices, values, 0), x.shape)
-    along = normalize_axis("put_along_axis", axis, x.ndim)
-    checked = indices_of("put_along_axis", indices, x, along)
-    wide, index = beside("put_along_axis", x, checked.tensor, along)
-    if wide.shape != x.shape:
-        raise ShapeError(
-            f"put_along_axis: indices of shape {index.shape} do not broadcast"
-            f" to the axes other than {along} of {x.shape}"
-        )
-    elements = cast_and_broadcast(x, values, index.shape, "put_along_axis")
-    return scattered(x, (along,), (index,), along, elements, "set", False, checked.op)
 
 
 def flatnonzero(a: Operand) -> Tensor:

@@ -30,8 +30,7 @@ from py_tensor.ops.gather import (
     as_given,
     cast_and_broadcast,
     gather_nd,
-    indices_of,
-    nonzero,
+    indices_to_take,
     scatter,
     selected,
 )
@@ -42,6 +41,7 @@ from py_tensor.ops.operands import (
     copy_or_scalar,
     is_array_like,
     known,
+    node_of,
     number_like,
 )
 from py_tensor.ops.scan import cumsum
@@ -265,10 +265,10 @@ def _place(x: Tensor, key: Any) -> int | None:
 
 def _known(item: Any) -> Any:
     """Return an int for an integer scalar that can be read without waiting; others unchanged."""
-    if type(item) is not Tensor:
+    if type(item) is not Tensor or not item.is_scalar or not item.dtype.is_integer:
         return item
-    known = item._known_index()  # pyright: ignore[reportPrivateUsage]
-    return item if known is None else known
+    node = node_of(item)
+    return int(node.storage) if node.meta.device.is_readable_now(node) else item
 
 
 def _is_for_numpy(item: Any) -> bool:
@@ -508,7 +508,7 @@ class _Selection:
         indices: list[Tensor] = []
         axes: list[int] = []
         for item, window_axis in zip(self.parts, self.places, strict=True):
-            selected = nonzero(item) if _is_mask(item) else (item,)
+            selected = item.nonzero() if _is_mask(item) else (item,)
             indices += selected
             axes += range(window_axis, window_axis + len(selected))
         try:
@@ -537,7 +537,7 @@ class _Selection:
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
         """Return the window with the n-th of some values at the n-th place where a mask is true."""
         window = self.window
-        count = nonzero(mask)[0].size
+        count = mask.nonzero()[0].size
         values = cast_and_broadcast(window, value, (count, *rest))
         if not count:
             return window
@@ -614,13 +614,10 @@ def _selects_nothing(key: Any) -> bool:
 def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
     """Return a part of an index as integers along an axis; `keys` are all parts."""
     try:
-        return indices_of("index", key, x, axis)
+        # NumPy does not raise an error about a range if nothing is selected.
+        return indices_to_take("index", key, x, axis, lambda: any(map(_selects_nothing, keys)))
     except DTypeError as error:
         raise IndexError(str(error)) from None
-    except IndexError:  # NumPy does not raise this if nothing is selected
-        if not any(map(_selects_nothing, keys)):
-            raise
-    return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
 def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:

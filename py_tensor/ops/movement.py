@@ -11,21 +11,11 @@ from operator import index as as_index
 from types import SimpleNamespace
 from typing import Any, cast
 
-from py_tensor.base import dtypes
+from py_tensor.base import dtypes, shapes
 from py_tensor.base.dtypes import FLOATING, Accepts, DType
 from py_tensor.base.errors import ShapeError, check_option, check_order
 from py_tensor.base.layout import Layout
-from py_tensor.base.shapes import (
-    Shape,
-    check_expansion,
-    check_rank,
-    joined,
-    normalize_axes,
-    normalize_axis,
-    parse_shape,
-    parse_sizes,
-    resolve_reshape,
-)
+from py_tensor.base.shapes import Shape, normalize_axis
 from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.op import Elementwise
@@ -154,7 +144,7 @@ def _key_of(x: Tensor) -> tuple[Shape, tuple[int, ...], int]:
 def _reshaped(
     shape: Shape, strides: tuple[int, ...], offset: int, sizes: tuple[Any, ...]
 ) -> Layout | None:
-    target = resolve_reshape("reshape", shape, parse_sizes("reshape", _ints(sizes)))
+    target = shapes.resolve_reshape("reshape", shape, shapes.parse_sizes("reshape", _ints(sizes)))
     return Layout(shape, strides, offset).reshaped(target)
 
 
@@ -204,7 +194,7 @@ def _reshape(
         if known is not None:
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
-    target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(sizes)))
+    target = shapes.resolve_reshape("reshape", x.shape, shapes.parse_sizes("reshape", _ints(sizes)))
     if _is_column_major("reshape", order, x, "CFA"):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -338,8 +328,8 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
         If an axis has neither length 1 nor the requested length.
     """
     x = tensor_of(x, "expand")
-    target = parse_shape("expand", _ints(shape))
-    check_expansion("expand", x.shape, target)
+    target = shapes.parse_shape("expand", _ints(shape))
+    shapes.check_expansion("expand", x.shape, target)
     return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
@@ -357,7 +347,7 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
         If a given axis does not have length 1.
     """
     x = tensor_of(a, "squeeze")
-    axes = normalize_axes("squeeze", axis, x.ndim, of_scalar=True)
+    axes = shapes.normalize_axes("squeeze", axis, x.ndim, of_scalar=True)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
     long = [a for a in axes if x.shape[a] != 1]
@@ -370,16 +360,16 @@ def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
     """Insert axes of length 1 at the positions `axis` of the result; returns a view."""
     x = tensor_of(a, "expand_dims")
     listed = axis if isinstance(axis, tuple) else (axis,)
-    axes = normalize_axes("expand_dims", listed, x.ndim + len(listed))
+    axes = shapes.normalize_axes("expand_dims", listed, x.ndim + len(listed))
     sizes = iter(x.shape)
     shape = tuple(1 if a in axes else next(sizes) for a in range(x.ndim + len(listed)))
-    return reshape(x, check_rank("expand_dims", shape))
+    return reshape(x, shapes.check_rank("expand_dims", shape))
 
 
 def flip(m: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Reverse the elements along `axis`, by default along all axes; returns a view."""
     x = tensor_of(m, "flip")
-    axes = normalize_axes("flip", axis, x.ndim)
+    axes = shapes.normalize_axes("flip", axis, x.ndim)
     return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
 
@@ -567,7 +557,7 @@ def _joining(op: str) -> Callable[..., Tensor]:
         if not first.ndim:
             raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
         along = normalize_axis(op, axis, first.ndim)
-        joined(op, [x.shape for x in operands], along)
+        shapes.joined(op, [x.shape for x in operands], along)
         nonempty = [x for x in operands if x.size]
         if len(nonempty) == 1:
             return nonempty[0].copy()
@@ -597,7 +587,7 @@ def stack(
         if x.shape != shape:
             raise ShapeError(f"stack: shapes {shape} and {x.shape} differ")
     if out is None and dtype is None and len(operands) > 1 and operands[0].size:
-        one = check_rank("stack", (*shape[:new_axis], 1, *shape[new_axis:]))
+        one = shapes.check_rank("stack", (*shape[:new_axis], 1, *shape[new_axis:]))
         return Tensor(
             bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in operands]), new_axis)
         )

@@ -13,6 +13,7 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp, Sort
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros, zeros_like
+from py_tensor.ops.declare import declared_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, isnan, minimum, where
 from py_tensor.ops.gather import gather_nd, scattered, take, take_along_axis
@@ -92,25 +93,20 @@ def sort(
     return _along(SORT, a, axis, descending)
 
 
-def argsort(
-    a: Operand,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    descending: bool = False,
-    stable: bool | None = None,
-) -> Tensor:
+def _argsort(a: Operand, axis: int | None, descending: bool, **options: Any) -> Tensor:
     """Return the indices (int32) that would sort the elements along `axis`; see `sort`.
 
     For a 0-d tensor the result has one element, as in NumPy.
     """
-    check_kind("argsort", kind, order)
+    check_kind("argsort", options["kind"], options["order"])
     x = tensor_of(a, "argsort")
     if not x.ndim and axis is not None:
         normalize_axis("argsort", axis, 1)
         return zeros(1, dtypes.int32, device=x.device)
     return _along(ARGSORT, x, axis, descending)
+
+
+argsort = declared_like(sort, _argsort, "argsort")
 
 
 def _checked(
@@ -144,15 +140,12 @@ def partition(
     return sort(_checked("partition", a, kth, axis, kind, order), axis)
 
 
-def argpartition(
-    a: Operand,
-    kth: int | Sequence[int],
-    axis: int | None = -1,
-    kind: str = "introselect",
-    order: None = None,
-) -> Tensor:
+def _argpartition(a: Operand, axis: int | None, **options: Any) -> Tensor:
     """Return the indices (int32) that would partition the elements; see `partition`."""
-    return argsort(_checked("argpartition", a, kth, axis, kind, order), axis)
+    return argsort(_checked("argpartition", a, axis=axis, **options), axis)
+
+
+argpartition = declared_like(partition, _argpartition, "argpartition")
 
 
 def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:

@@ -423,16 +423,6 @@ class Tensor(Methods):
             node = bind(RESHAPE, (node,), ())
         return Tensor(_copy_if_view(node) if part is None else bind(part, (node,)))
 
-    def _known_index(self) -> int | None:
-        """Return the integer of a scalar that can be read without waiting; None for others."""
-        if self._alias is not None:
-            return None
-        node = self._node
-        meta = node.meta
-        if meta.shape or not meta.dtype.is_integer or not meta.device.is_readable_now(node):
-            return None
-        return int(node.storage)
-
     def _selected(self, key: tuple[Any, ...]) -> Tensor | None:
         """Return the elements that a key of arrays selects, if the device computes them at once."""
         base, part = self._memory()
