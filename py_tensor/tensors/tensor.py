@@ -141,6 +141,7 @@ class Selected:
         return self.left >= 0 or self.mask.device.depth > 0
 
 
+@dataclass(slots=True, eq=False)
 class View:
     """The view data of a tensor: the tensor that owns the memory, and the layout.
 
@@ -148,47 +149,29 @@ class View:
     ----------
     base : Tensor
         The owner of the memory, not a view itself.
-    layout : Layout
-        From coordinates to the flat index of the base. It is unset until needed if `find` has to
-        read indices for it, as for ``x[x.argmax()]``.
+    known : Layout, optional
+        The layout, unless `find` still has to read indices for it, as for ``x[x.argmax()]``.
     writeable : bool
     find : callable, optional
-        Returns the layout; None if it is known.
+        Returns the layout.
     part : op, optional
         The op from the base's elements to the view's: `REAL_PART` or `IMAG_PART` for complex ones,
         or `bits` for another dtype.
     """
 
-    __slots__ = ("base", "find", "layout", "part", "writeable")
-    layout: Layout
-    find: Callable[[], Layout] | None
+    base: Tensor
+    known: Layout | None
+    writeable: bool
+    find: Callable[[], Layout] | None = None
+    part: Elementwise | None = None
 
-    def __init__(
-        self,
-        base: Tensor,
-        layout: Layout | None,
-        writeable: bool,
-        find: Callable[[], Layout] | None = None,
-        part: Elementwise | None = None,
-    ) -> None:
-        self.base = base
-        self.part = part
-        self.writeable = writeable
-        self.find = find
-        if layout is not None:
-            self.layout = layout
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Find the layout when it is first needed."""
-            find = self.find
-            if name != "layout":
-                raise AttributeError(name)
-            if find is not None:  # otherwise another thread was faster
-                self.layout = find()
-                self.find = None
-            return _layout_of(self)
+    @property
+    def layout(self) -> Layout:
+        """The map from coordinates to the flat index of the base."""
+        if self.known is None:
+            assert self.find is not None
+            self.known = self.find()
+        return self.known
 
     @property
     def owner(self) -> Owner:
@@ -200,14 +183,6 @@ class View:
         base, layout = self.base, self.layout
         limit = MAX_EXPORTED_RATIO * layout.size * base.itemsize
         return base.nbytes <= max(MAX_EXPORTED_BYTES, limit)
-
-    @property
-    def can_be_writeable(self) -> bool:
-        """Whether the memory is writeable and no element occurs twice."""
-        return self.owner.writeable and self.layout.is_injective
-
-
-_layout_of: Callable[[View], Layout] = vars(View)["layout"].__get__  # without `__getattr__`
 
 
 class Tensor(Methods):
@@ -595,7 +570,7 @@ class Tensor(Methods):
     def _is_at(self, x: Tensor, layout: Layout) -> bool:
         """Return whether this is the view of x's memory at a layout: assigning it has no effect."""
         alias = self._alias
-        if type(alias) is not View or alias.find is not None:
+        if type(alias) is not View or alias.known is None:
             return False
         if alias.layout is not layout and alias.layout != layout:
             return False
@@ -658,7 +633,7 @@ class Tensor(Methods):
             )
         if type(self._alias) is View:
             self._drop_node()
-            self._alias.layout = layout
+            self._alias.known = layout
             return
         if not self.is_scalar:
             self._owner()
@@ -988,7 +963,9 @@ class Flags:
     def _set_writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
-        if value and type(alias) is View and not alias.can_be_writeable:
+        if (value and type(alias) is View) and not (
+            alias.owner.writeable and alias.layout.is_injective
+        ):
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
 
