@@ -200,15 +200,23 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
     DTypeError
         If `values` is a tensor or an array of floats for integers, or of numbers for bools.
     """
-    _target("putmask", a)
-    mask, replacements = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
-    if mask.size != a.size:
-        raise ShapeError(f"putmask: mask of shape {mask.shape} does not match a of shape {a.shape}")
+    mask, replacements = _masked("putmask", "a", a, mask, values)
     if getattr(values, "ndim", 0):
         check_kind("putmask", replacements.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
     if replacements.size and a.size:
         repeated = converted(_repeated(replacements, a.size), a.dtype)
-        _overwrite(a, choose(reshape_copy(mask, a.shape), reshape_copy(repeated, a.shape), a))
+        _overwrite(a, choose(mask, reshape_copy(repeated, a.shape), a))
+
+
+def _masked(op: str, name: str, x: Tensor, mask: Operand, values: Operand) -> tuple[Tensor, Tensor]:
+    """Return a mask in the shape of the tensor to write to, and the values to write."""
+    _target(op, x)
+    condition, replacements = tensor_of(mask, op, device=x.device), as_given(x, values, op)
+    if condition.size != x.size:
+        raise ShapeError(
+            f"{op}: mask of shape {condition.shape} does not match {name} of shape {x.shape}"
+        )
+    return reshape_copy(condition, x.shape), replacements
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
@@ -229,14 +237,8 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
     ValueError
         If an element is selected and `vals` is empty.
     """
-    _target("place", arr)
-    mask, replacements = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
+    mask, replacements = _masked("place", "arr", arr, mask, vals)
     mask = converted(mask, bool_)
-    if mask.size != arr.size:
-        raise ShapeError(
-            f"place: mask of shape {mask.shape} does not match arr of shape {arr.shape}"
-        )
-    mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
     if count and not replacements.size:
         raise ValueError("place: vals must not be empty")

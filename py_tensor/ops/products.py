@@ -20,7 +20,7 @@ from py_tensor.ops.linalg import matmul, with_axes
 from py_tensor.ops.movement import converted, in_common_dtype, pad_constant, reshape_copy, stack
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype
 from py_tensor.ops.out import Out, dtype_into, stored
-from py_tensor.ops.rearrange import moveaxis, sliding_window_view
+from py_tensor.ops.rearrange import moveaxis, several, sliding_window_view
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.runtime.host import host
@@ -131,7 +131,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
             raise ShapeError(f"tensordot: shapes {a.shape} and {b.shape} do not have {count} axes")
         axes = range(a.ndim - count, a.ndim), range(count)
     left, right = (
-        [normalize_axis("tensordot", axis, v.ndim) for axis in _several(listed)]
+        [normalize_axis("tensordot", axis, v.ndim) for axis in several(listed)]
         for listed, v in zip(axes, (a, b), strict=True)
     )
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
@@ -143,10 +143,6 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
         of_b[j] = i
     kept = {*range(a.ndim), *of_b} - {*left}
     return _product(a, tuple(range(a.ndim)), b, tuple(of_b), kept)[0]
-
-
-def _several(axes: Any) -> Sequence[Any]:
-    return cast("Sequence[Any]", axes) if isinstance(axes, Sequence) else (axes,)
 
 
 def kron(a: Operand, b: Operand) -> Tensor:

@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _sequence(value: Any) -> tuple[Any, ...]:
+def several(value: Any) -> tuple[Any, ...]:
     """Return one or several axes or counts as a tuple; a tensor of them is read."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return tuple(cast("Sequence[Any]", value)) if isinstance(value, Sequence) else (value,)
@@ -53,7 +53,7 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     """
     x = tensor_of(a, "moveaxis")
     moved, positions = (
-        [normalize_axis("moveaxis", axis, x.ndim) for axis in _sequence(axes)]
+        [normalize_axis("moveaxis", axis, x.ndim) for axis in several(axes)]
         for axes in (source, destination)
     )
     if not len(moved) == len(positions) == len(set(moved)) == len(set(positions)):
@@ -112,7 +112,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy
     Missing axes of `A` or `reps` are leading axes of length 1.
     """
     x = tensor_of(A, "tile")
-    counts = [_count("tile", n) for n in _sequence(reps)]
+    counts = [_count("tile", n) for n in several(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
     x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
@@ -147,7 +147,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
 
 def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
     """Return the distance by which elements of a shape move to the front along each axis."""
-    axes, shifts = _sequence(axis), _sequence(shift)
+    axes, shifts = several(axis), several(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1

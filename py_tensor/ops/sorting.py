@@ -321,9 +321,8 @@ def interp(
         positions = concat([positions[-1:] - period, positions, positions[:1] + period])
         values = concat([values[-1:], values, values[:1]])
     interpolated = _interpolated((positions, values, wanted))
-    interpolated = (
-        interpolated if left is None else where(wanted < positions[0], left, interpolated)
-    )
+    if left is not None:
+        interpolated = where(wanted < positions[0], left, interpolated)
     return interpolated if right is None else where(wanted > positions[-1], right, interpolated)
 
 
@@ -336,9 +335,8 @@ def _interpolated(positions: Tensor, values: Tensor, wanted: Tensor) -> Tensor:
         start, end = element_at(values, above - 1), element_at(values, above)
         slope = (end - start) / (high - low)
         interpolated = slope * (wanted - low) + start
-        interpolated = where(
-            isnan(interpolated), slope * (wanted - high) + end, interpolated
-        )  # for infinite points
+        # For infinite points.
+        interpolated = where(isnan(interpolated), slope * (wanted - high) + end, interpolated)
         level = isnan(interpolated) & (start == end) & ~isnan(wanted)
         interpolated = where(level | (wanted == low), start, interpolated)
     else:
