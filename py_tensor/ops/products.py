@@ -15,7 +15,7 @@ from py_tensor.ir.arrays import Array, summed_in
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.elementwise import multiply, where
+from py_tensor.ops.elementwise import where
 from py_tensor.ops.linalg import matmul, with_axes
 from py_tensor.ops.movement import converted, in_common_dtype, pad_constant, reshape_copy, stack
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype
@@ -36,7 +36,7 @@ def inner(a: Operand, b: Operand, /) -> Tensor:
     """Inner product over the last axis of both operands; a scalar multiplies."""
     a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
-        return multiply(a, b)
+        return a * b
     return tensordot(a, b, (-1, -1))
 
 
@@ -150,11 +150,9 @@ def kron(a: Operand, b: Operand) -> Tensor:
     a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
-    blocks = multiply(
-        reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left))),
-        reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right))),
-    )
-    return blocks.reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
+    a = reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left)))
+    b = reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right)))
+    return (a * b).reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
 
 
 def cross(

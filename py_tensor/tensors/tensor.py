@@ -956,11 +956,13 @@ class Flags:
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    def _is_writeable(self) -> bool:
+    @property
+    def writeable(self) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         return alias is None or alias.writeable
 
-    def _set_writeable(self, value: bool) -> None:
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
         if (value and type(alias) is View) and not (
@@ -968,8 +970,6 @@ class Flags:
         ):
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
-
-    writeable = property(_is_writeable, _set_writeable)
 
     @property
     def owndata(self) -> bool:
@@ -1005,7 +1005,10 @@ class Flags:
         return sum(getattr(self, name) * bit for name, bit in _FLAG_BITS.items())
 
     contiguous, fortran = c_contiguous, f_contiguous
-    behaved = property(_is_writeable)
+
+    @property
+    def behaved(self) -> bool:
+        return self.writeable
 
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
