@@ -137,7 +137,8 @@ def _resolved(x: Tensor, key: Any) -> tuple[int | None, Layout | None, tuple[Any
         if any(map(is_not, known, keys)):
             return _resolved(x, known)
     if plain is not None:
-        layout = _layout_by_key(x, keys, plain)
+        whole = x._layout  # pyright: ignore[reportPrivateUsage]
+        layout = _selections[whole.shape, whole.strides, whole.offset, plain]
         if layout.shape:
             return None, layout, ()
     elif _parsed(keys) is None:
@@ -216,10 +217,6 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
 # -- Basic keys ---------------------------------------------------------------------------------
 
 
-# By shape, strides and offset of a layout, and a plain key.
-_selections = Recipes[tuple[Any, ...], Layout]()
-
-
 def _plain(keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the parts of a key in hashable form: Python ints, None, ... and slices of ints."""
     hashable: list[Any] = []
@@ -237,6 +234,17 @@ def _plain(keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 _ENDS = {int, NoneType}  # the types of a slice's ends in a cached key
+
+
+def _selected_by(
+    shape: Shape, strides: tuple[int, ...], offset: int, plain: tuple[Any, ...]
+) -> Layout:
+    """Return the layout that the result of `_plain` for a key selects from a layout."""
+    keys = tuple(slice(*item) if type(item) is tuple else item for item in plain)
+    return _layout_of(Layout(shape, strides, offset), keys)
+
+
+_selections = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout](_selected_by)
 
 
 def _place(x: Tensor, key: Any) -> int | None:
@@ -279,14 +287,6 @@ def _is_for_numpy(item: Any) -> bool:
 
 
 _READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
-
-
-def _layout_by_key(x: Tensor, keys: tuple[Any, ...], plain: tuple[Any, ...]) -> Layout:
-    """Return the part of a tensor's memory selected by a key that `_plain` made hashable."""
-    layout = x._layout  # pyright: ignore[reportPrivateUsage]
-    selection = layout.shape, layout.strides, layout.offset, plain
-    selected = _selections.get(selection)
-    return selected or _selections.keep(selection, _layout_of(layout, keys))
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
