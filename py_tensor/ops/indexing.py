@@ -240,8 +240,8 @@ def _selected_by(
     shape: Shape, strides: tuple[int, ...], offset: int, plain: tuple[Any, ...]
 ) -> Layout:
     """Return the layout that the result of `_plain` for a key selects from a layout."""
-    keys = tuple(slice(*item) if type(item) is tuple else item for item in plain)
-    return _layout_of(Layout(shape, strides, offset), keys)
+    keys = (slice(*cast("Any", item)) if type(item) is tuple else item for item in plain)
+    return _layout_of(Layout(shape, strides, offset), tuple(keys))
 
 
 _selections = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout](_selected_by)

@@ -282,8 +282,8 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
     dtype, target = product.dtype, target_of("dot", out)
-    must_match = target is not None and dtype.is_small and dtype.is_integer
-    if must_match and target.dtype != dtype:
+    must_match = dtype.is_small and dtype.is_integer
+    if must_match and target is not None and target.dtype != dtype:
         raise ValueError(f"dot: out must have dtype {dtype}, not {target.dtype}")
     return stored_whole("dot", product, out)
 

@@ -188,7 +188,8 @@ def _reshape(
 ) -> Tensor:
     """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
-        sizes = shape if type(shape) is tuple and not sizes else (shape, *sizes)
+        is_alone = type(shape) is tuple and not sizes
+        sizes = cast("tuple[Any, ...]", shape) if is_alone else (shape, *sizes)
     if copy is None and order == "C" and type(x) is Tensor and set(map(type, sizes)) == {int}:
         known = _reshapes[*_key_of(x), sizes]
         if known is not None:
@@ -489,8 +490,8 @@ def widened(x: Tensor) -> Tensor:
 
 def members_of(op: str, sequence: Any) -> list[Any]:
     """Return the items of a list or a tuple, or the slices of a tensor along its first axis."""
-    members: Any = sequence if isinstance(sequence, list | tuple) else tensor_of(sequence, op)
-    return [*members]
+    is_listed = isinstance(sequence, list | tuple)
+    return [*(cast("Any", sequence) if is_listed else tensor_of(sequence, op))]
 
 
 def _is_int(value: object) -> bool:

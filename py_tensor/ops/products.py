@@ -290,6 +290,7 @@ _AT_ONCE = 2**23
 # -- Einstein summation -------------------------------------------------------------------------
 
 Labels = tuple[Any, ...]
+Factor = tuple[Tensor, Labels]
 
 
 def einsum(
@@ -345,19 +346,18 @@ def einsum(
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
             sizes[label] = n if sizes[label] == 1 else sizes[label]
-    factors = [
-        _plain(x, operand_labels, sizes)
-        for x, operand_labels in zip(converted_operands, labels, strict=True)
-    ]
+    pairs = zip(converted_operands, labels, strict=True)
+    factors: list[Factor] = [_plain(x, operand_labels, sizes) for x, operand_labels in pairs]
 
-    def needed_beside(*others: tuple[Tensor, Labels]) -> set[Any]:
+    def needed_beside(*others: Factor) -> set[Any]:
         """Return the labels of the result, of the remaining operands, and of `others`."""
         return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
 
     path = [*_path(text, converted_operands, optimize)]
     while len(factors) > 1:
         combined = path.pop(0) if path else range(len(factors))
-        first, *others = [factors[position] for position in combined]
+        others = [factors[position] for position in combined]
+        first = others.pop(0)
         factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
             first = _product(*first, *second, needed_beside(*others[n:]))
