@@ -22,7 +22,6 @@ from py_tensor.ops.memory import *
 from py_tensor.ops.movement import *
 from py_tensor.ops.rearrange import *
 from py_tensor.ops.reduction import *
-from py_tensor.ops.scatter import *
 from py_tensor.ops.sorting import *
 from py_tensor.ops.transcendental import *
 from py_tensor.ops.ufuncs import *

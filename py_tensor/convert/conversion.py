@@ -226,19 +226,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         moved = here if device is None else to(here, device)
         return moved if target is None else converted(moved, target)
     if _is_nested(data):
-        shape = check_rank(op, _shape_of(data))
-        values, types = _joined(data, shape)
-        if Tensor in types:
-            if device is None or parse(device) is CPU_DEVICE:
-                known = _from_known(values, shape, target, op)
-                if known is not None:
-                    return known
-            inner = next(x.device for x in values if type(x) is Tensor)
-            are_numbers = types <= {Tensor, bool, int, float, complex}
-            if _holds_tensors_alone(data) or (are_numbers and _needs_operands(values)):
-                return _make(_stacked(data, inner, op), dtype, device, op)
-            device = inner if device is None else device
-        return _from_nested(data, shape, values, types, target, parse(device), op)
+        return _from_nested(data, target, device, op)
     target_device = parse(device)
     if isinstance(data, Scalar):
         return _from_values([data], (), target or dtypes.of_scalar(data), target_device, op)
@@ -353,23 +341,30 @@ def _from_known(
 
 
 def _from_nested(
-    data: Sequence[Any],
-    shape: Shape,
-    elements: Sequence[Any],
-    types: set[type],
-    dtype: DType | None,
-    device: Device,
-    op: str,
+    data: Sequence[Any], dtype: DType | None, device: str | Device | None, op: str
 ) -> Tensor:
-    """Create a tensor from nested lists; `elements` is the result of `_joined`."""
+    """Create a tensor from nested lists; tensors in them are operands, or are read."""
+    shape = check_rank(op, _shape_of(data))
+    elements, types = _joined(data, shape)
+    if Tensor in types:
+        if device is None or parse(device) is CPU_DEVICE:
+            known = _from_known(elements, shape, dtype, op)
+            if known is not None:
+                return known
+        inner = next(x.device for x in elements if type(x) is Tensor)
+        are_numbers = types <= {Tensor, bool, int, float, complex}
+        if _holds_tensors_alone(data) or (are_numbers and _needs_operands(elements)):
+            return _make(_stacked(data, inner, op), dtype, device, op)
+        device = inner if device is None else device
     if all(issubclass(t, Scalar) for t in types):
         values, kinds = elements, dict.fromkeys(map(_of_type, types))
     elif _are_alike(elements, types):
-        return _from_array(host.load_numpy().array(elements).reshape(shape), dtype, device, op)
+        array = host.load_numpy().array(elements).reshape(shape)
+        return _from_array(array, dtype, parse(device), op)
     else:
         values, kinds = list[Any](), dict[DType, None]()
         _flatten(data, shape, values, kinds, dtype, op)
-    return _from_values(values, shape, dtype or _widest(kinds), device, op)
+    return _from_values(values, shape, dtype or _widest(kinds), parse(device), op)
 
 
 def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]]:

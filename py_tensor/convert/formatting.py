@@ -9,13 +9,7 @@ from typing import Any
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import MAX_RANK, Shape, size_of
-from py_tensor.convert.printing import (
-    DEFAULT_OPTIONS,
-    PrintOptions,
-    edge_indices,
-    format_str,
-    format_tensor,
-)
+from py_tensor.convert.printing import DEFAULT_OPTIONS, PrintOptions, format_str, format_tensor
 from py_tensor.ir.bind import bind
 from py_tensor.ir.primitives import COPY, EDGES
 from py_tensor.ops.indexing import getitem
@@ -134,7 +128,7 @@ def _shown(x: Tensor, options: PrintOptions) -> Tensor:
 
 def _corners(x: Tensor, items: int) -> Tensor:
     """Return the first and last `items` along each longer axis, by one gather if possible."""
-    long = [axis for axis, n in enumerate(x.shape) if edge_indices(n, items) is not None]
+    long = [axis for axis, n in enumerate(x.shape) if n > 2 * items]
     if x.ndim + len(long) > MAX_RANK:
         whole, n = (slice(None),) * long[0], x.shape[long[0]]
         ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))

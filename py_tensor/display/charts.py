@@ -26,12 +26,11 @@ from py_tensor.display.pictures import colours, numbers, value_ends
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
 from py_tensor.ops.elementwise import isnan, maximum, minimum
-from py_tensor.ops.gather import take
+from py_tensor.ops.gather import take, where
 from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import argmax, argmin
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
 MAX_POINTS = 2000

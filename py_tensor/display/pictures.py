@@ -18,11 +18,10 @@ from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.shapes import is_colour, is_picturable
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
-from py_tensor.ops.gather import take
+from py_tensor.ops.gather import take, where
 from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.ops.scatter import where
 from py_tensor.tensors.tensor import Tensor
 
 ROW_PIXELS = 64

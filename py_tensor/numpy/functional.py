@@ -18,12 +18,11 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import operands
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import gathered, in_mode, indices_of
+from py_tensor.ops.gather import as_given, gathered, in_mode, indices_of
 from py_tensor.ops.movement import broadcast_to, converted, members_of, stack
 from py_tensor.ops.operands import Operand, Scalar, coerce, common_dtype, device_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.scatter import as_given
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

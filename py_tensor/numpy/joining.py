@@ -13,13 +13,27 @@ from py_tensor.ir.node import Device
 from py_tensor.ops import movement
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import gather_nd, indices_of
+from py_tensor.ops.gather import (
+    as_given,
+    cast_and_broadcast,
+    flatnonzero,
+    gather_nd,
+    indices_of,
+    places_of,
+    scatter,
+)
 from py_tensor.ops.indexing import holds_masks
-from py_tensor.ops.movement import along_axis, broadcast_to, concat, flip, reshape_copy, sliced
+from py_tensor.ops.movement import (
+    along_axis,
+    broadcast_to,
+    concat,
+    flip,
+    reshape_copy,
+    sliced,
+)
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes
-from py_tensor.ops.scatter import as_given, cast_and_broadcast, flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

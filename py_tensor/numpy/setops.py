@@ -8,12 +8,26 @@ from py_tensor.base import dtypes
 from py_tensor.base.shapes import Shape, normalize_axis
 from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.elementwise import isnan
-from py_tensor.ops.gather import gather_nd, take, take_along_axis
-from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, stack, widened
+from py_tensor.ops.gather import (
+    compress,
+    flatnonzero,
+    gather_nd,
+    scatter,
+    take,
+    take_along_axis,
+    values_where,
+)
+from py_tensor.ops.movement import (
+    concat,
+    converted,
+    in_common_dtype,
+    pad_constant,
+    stack,
+    widened,
+)
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import cumsum, max, min
-from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
 from py_tensor.ops.sorting import argsort, is_among, isin, sort
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of

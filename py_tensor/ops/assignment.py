@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from inspect import signature
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -11,13 +12,22 @@ from py_tensor.base.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
 from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import broadcast, parse_shape, size_of, unravel
 from py_tensor.ops.creation import zeros
+from py_tensor.ops.define import declared
 from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.gather import (
+    as_given,
+    beside,
+    cast_and_broadcast,
+    in_mode,
+    indices_of,
+    scatter,
+    scattered,
+)
 from py_tensor.ops.indexing import getitem, setitem, write
-from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
+from py_tensor.ops.movement import along_axis, concat, converted, reshape_copy
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
-from py_tensor.ops.scatter import as_given, cast_and_broadcast, with_put, with_put_along_axis
 from py_tensor.ops.sorting import partition, sort
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
@@ -45,34 +55,18 @@ def _fill(self: Tensor, value: Operand) -> None:
     setitem(self, Ellipsis, value)
 
 
-def _sort(
-    self: Tensor,
-    axis: int = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    descending: bool = False,
-    stable: bool | None = None,
-) -> None:
-    """Sort the elements along `axis` in place; `pt.sort` returns a sorted copy."""
-    if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("sort: x.sort needs one axis; pt.sort(x, None) sorts a flat copy")
-    result = sort(self, axis, kind, order, descending=descending, stable=stable)
-    _overwrite(_target("sort", self), result)
+def _in_place(plain: Callable[..., Tensor]) -> Callable[..., None]:
+    """Return the method that does to a tensor what a function does to a copy of it."""
+    op = plain.__name__
 
+    def call(a: Tensor, axis: int | None, **options: Any) -> None:
+        if axis is None:
+            raise TypeError(f"{op}: x.{op} needs one axis; pt.{op}(x, None) {op}s a flat copy")
+        result = plain(a, axis=axis, **options)
+        _overwrite(_target(op, a), result)
 
-def _partition(
-    self: Tensor,
-    kth: int | Sequence[int],
-    axis: int = -1,
-    kind: str = "introselect",
-    order: None = None,
-) -> None:
-    """Partition the elements along `axis` in place, as `pt.partition` does."""
-    if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("partition: x.partition needs one axis; pt.partition accepts None")
-    result = partition(self, kth, axis, kind, order)
-    _overwrite(_target("partition", self), result)
+    doc = f"{op.capitalize()} the elements along `axis` in place; `pt.{op}` returns a copy."
+    return declared(op, signature(plain).replace(return_annotation="None"), call, doc)
 
 
 def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
@@ -93,7 +87,7 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
         return
     if self.is_scalar or self._alias is not None:  # pyright: ignore[reportPrivateUsage]
         raise ValueError("resize: the tensor is a view or has views; use pt.resize, which copies")
-    kept = ravel(self.copy())[: size_of(shape)]
+    kept = self.copy().ravel()[: size_of(shape)]
     missing = zeros(size_of(shape) - kept.size, self.dtype, device=self.device)
     made = node_of(reshape_copy(concat([kept, missing]), shape))
     self._replace(lambda node: made)  # pyright: ignore[reportPrivateUsage]
@@ -112,8 +106,13 @@ def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
     IndexError
         If an index is out of range; raised by the next read if the indices are on the GPU.
     """
-    target = _target("put", a)
-    _overwrite(target, with_put(a, ind, as_given(a, v, "put"), mode))
+    x = _target("put", a)
+    flat, values = x.ravel(), as_given(a, v, "put")
+    index, op = indices_of("put", in_mode("put", ind, x.size, mode, x.device), flat, 0)
+    if values.size and index.size:
+        values = _repeated(values, index.size)
+        written = scatter(flat, (0,), (index.ravel(),), 0, values, op=op)
+        _overwrite(x, reshape_copy(written, x.shape))
 
 
 def _put(self: Tensor, indices: Operand, values: Operand, /, mode: str = "raise") -> None:
@@ -129,7 +128,18 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
     ShapeError, IndexError, DTypeError
         As in `take_along_axis`.
     """
-    _overwrite(_target("put_along_axis", arr), with_put_along_axis(arr, indices, values, axis))
+    target = _target("put_along_axis", arr)
+    x, along = along_axis("put_along_axis", target, axis)
+    index, op = indices_of("put_along_axis", indices, x, along)
+    wide, index = beside("put_along_axis", x, index, along)
+    if wide.shape != x.shape:
+        raise ShapeError(
+            f"put_along_axis: indices of shape {index.shape} do not broadcast"
+            f" to the axes other than {along} of {x.shape}"
+        )
+    elements = cast_and_broadcast(x, values, index.shape, "put_along_axis")
+    written = scattered(x, (along,), (index,), along, elements, "set", False, op)
+    _overwrite(target, reshape_copy(written, target.shape))
 
 
 def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand = True) -> None:
@@ -190,15 +200,23 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
     DTypeError
         If `values` is a tensor or an array of floats for integers, or of numbers for bools.
     """
-    _target("putmask", a)
-    mask, replacements = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
-    if mask.size != a.size:
-        raise ShapeError(f"putmask: mask of shape {mask.shape} does not match a of shape {a.shape}")
+    mask, replacements = _masked("putmask", "a", a, mask, values)
     if getattr(values, "ndim", 0):
         check_kind("putmask", replacements.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
     if replacements.size and a.size:
         repeated = converted(_repeated(replacements, a.size), a.dtype)
-        _overwrite(a, choose(reshape_copy(mask, a.shape), reshape_copy(repeated, a.shape), a))
+        _overwrite(a, choose(mask, reshape_copy(repeated, a.shape), a))
+
+
+def _masked(op: str, name: str, x: Tensor, mask: Operand, values: Operand) -> tuple[Tensor, Tensor]:
+    """Return a mask in the shape of the tensor to write to, and the values to write."""
+    _target(op, x)
+    condition, replacements = tensor_of(mask, op, device=x.device), as_given(x, values, op)
+    if condition.size != x.size:
+        raise ShapeError(
+            f"{op}: mask of shape {condition.shape} does not match {name} of shape {x.shape}"
+        )
+    return reshape_copy(condition, x.shape), replacements
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
@@ -219,14 +237,8 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
     ValueError
         If an element is selected and `vals` is empty.
     """
-    _target("place", arr)
-    mask, replacements = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
+    mask, replacements = _masked("place", "arr", arr, mask, vals)
     mask = converted(mask, bool_)
-    if mask.size != arr.size:
-        raise ShapeError(
-            f"place: mask of shape {mask.shape} does not match arr of shape {arr.shape}"
-        )
-    mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
     if count and not replacements.size:
         raise ValueError("place: vals must not be empty")
@@ -294,7 +306,7 @@ class flatiter:  # noqa: N801 - NumPy's name
     def __getitem__(self, key: Any) -> Tensor:
         index = self._place(key)
         if index is None:
-            return getitem(flatten(self.base), key)
+            return getitem(self.base.flatten(), key)
         return copy_or_scalar(getitem(self.base, index))
 
     def __setitem__(self, key: Any, value: Operand) -> None:
@@ -305,7 +317,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             setitem(x, index, value)
             return
         is_view = x.flags.c_contiguous
-        flat = reshape(x, -1) if is_view else flatten(x)
+        flat = x.reshape(-1) if is_view else x.flatten()
         stored: Operand = number_like(value, x.dtype)
         if stored is None:
             values = tensor_of(value, "flat", device=x.device)
@@ -319,7 +331,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     def copy(self) -> Tensor:
         """Return the elements as a 1-D tensor."""
-        return flatten(self.base)
+        return self.base.flatten()
 
     def _place(self, key: Any) -> tuple[int, ...] | None:
         """Return the index of one element in the tensor; None if the key is not an int."""
@@ -337,7 +349,7 @@ def _set_flat(self: Tensor, value: Operand) -> None:
 
 install("fill", _fill)
 install("flat", property(flatiter, _set_flat, doc="The elements in row-major order."))
-install("sort", _sort)
-install("partition", _partition)
+install("sort", _in_place(sort))
+install("partition", _in_place(partition))
 install("resize", _resize)
 install("put", _put)

@@ -584,7 +584,7 @@ def logical_xor(np: Any, x: Any, y: Any) -> Any:
 def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
     """Return elements of `x` where `condition` is nonzero, else of `y`; all three broadcast.
 
-    The public function of this name takes a condition alone, too (`py_tensor.ops.scatter.where`).
+    The public function of this name takes a condition alone, too (`py_tensor.ops.gather.where`).
     """
     return as_ndarray(apply(WHERE, (condition, x, y)))
 

@@ -14,8 +14,8 @@ from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.node import Meta, Node, Op
 from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import arange
-from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
-from py_tensor.ops.movement import concat, converted, flip, pad_constant, reshape, sliced
+from py_tensor.ops.elementwise import cos, sin, where
+from py_tensor.ops.movement import concat, converted, pad_constant, sliced
 from py_tensor.ops.record import build
 from py_tensor.schedule import build as kernels
 from py_tensor.schedule.body import Body
@@ -101,15 +101,15 @@ def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     chirp = _chirp(n, x)
     mirrored = conjugate(chirp)
     gap = pad_constant(mirrored, (0, length - 2 * n + 1))
-    filter_ = transformed(concat([gap, flip(mirrored[1:])]), 0, False, 1.0)
+    filter_ = transformed(concat([gap, mirrored[1:].flip()]), 0, False, 1.0)
     x = conjugate(x) if is_inverse else x
     spread = pad_constant(
-        x * reshape(chirp, (n, *behind)),
+        x * chirp.reshape((n, *behind)),
         [(0, length - n if a == axis else 0) for a in range(x.ndim)],
     )
-    product = transformed(spread, axis, False, 1.0) * reshape(filter_, (length, *behind))
+    product = transformed(spread, axis, False, 1.0) * filter_.reshape((length, *behind))
     spectrum = transformed(product, axis, True, scale / length)
-    spectrum = sliced(spectrum, axis, n) * reshape(chirp, (n, *behind))
+    spectrum = sliced(spectrum, axis, n) * chirp.reshape((n, *behind))
     return conjugate(spectrum) if is_inverse else spectrum
 
 
@@ -121,8 +121,8 @@ def _chirp(n: int, x: Tensor) -> Tensor:
     """
     numbers = arange(n, device=x.device)
     numbers = converted(numbers, dtypes.int64) if n > MAX_TO_SQUARE else numbers
-    numbers = remainder(numbers * numbers, 2 * n)
-    quarter = floor_divide(numbers * 4 + n, 2 * n)
+    numbers = numbers * numbers % (2 * n)
+    quarter = (numbers * 4 + n) // (2 * n)
     angle = converted(numbers * 2 - quarter * n, dtypes.real_of(x.dtype)) * (-math.pi / 2 / n)
     along, across = cos(angle), sin(angle)
     is_odd, is_behind = (quarter & 1) != 0, (quarter & 2) != 0

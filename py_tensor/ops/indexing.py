@@ -25,18 +25,26 @@ from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import Indices, gather_nd, indices_of
-from py_tensor.ops.movement import broadcast_to, ravel, reshape_copy, stack, view_by
+from py_tensor.ops.gather import (
+    Indices,
+    as_given,
+    cast_and_broadcast,
+    gather_nd,
+    indices_to_take,
+    scatter,
+    selected,
+)
+from py_tensor.ops.movement import reshape_copy, stack, view_by
 from py_tensor.ops.operands import (
     Operand,
     as_ndarray,
     copy_or_scalar,
     is_array_like,
     known,
+    node_of,
     number_like,
 )
 from py_tensor.ops.reduction import cumsum
-from py_tensor.ops.scatter import as_given, cast_and_broadcast, nonzero, scatter, selected
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
@@ -129,7 +137,8 @@ def _resolved(x: Tensor, key: Any) -> tuple[int | None, Layout | None, tuple[Any
         if any(map(is_not, known, keys)):
             return _resolved(x, known)
     if plain is not None:
-        layout = _layout_by_key(x, keys, plain)
+        whole = x._layout  # pyright: ignore[reportPrivateUsage]
+        layout = _selections[whole.shape, whole.strides, whole.offset, plain]
         if layout.shape:
             return None, layout, ()
     elif _parsed(keys) is None:
@@ -208,10 +217,6 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
 # -- Basic keys ---------------------------------------------------------------------------------
 
 
-# By shape, strides and offset of a layout, and a plain key.
-_selections = Recipes[tuple[Any, ...], Layout]()
-
-
 def _plain(keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return the parts of a key in hashable form: Python ints, None, ... and slices of ints."""
     hashable: list[Any] = []
@@ -229,6 +234,17 @@ def _plain(keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 _ENDS = {int, NoneType}  # the types of a slice's ends in a cached key
+
+
+def _selected_by(
+    shape: Shape, strides: tuple[int, ...], offset: int, plain: tuple[Any, ...]
+) -> Layout:
+    """Return the layout that the result of `_plain` for a key selects from a layout."""
+    keys = (slice(*cast("Any", item)) if type(item) is tuple else item for item in plain)
+    return _layout_of(Layout(shape, strides, offset), tuple(keys))
+
+
+_selections = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout](_selected_by)
 
 
 def _place(x: Tensor, key: Any) -> int | None:
@@ -257,10 +273,10 @@ def _place(x: Tensor, key: Any) -> int | None:
 
 def _known(item: Any) -> Any:
     """Return an int for an integer scalar that can be read without waiting; others unchanged."""
-    if type(item) is not Tensor:
+    if type(item) is not Tensor or not item.is_scalar or not item.dtype.is_integer:
         return item
-    known = item._known_index()  # pyright: ignore[reportPrivateUsage]
-    return item if known is None else known
+    node = node_of(item)
+    return int(node.storage) if node.meta.device.is_readable_now(node) else item
 
 
 def _is_for_numpy(item: Any) -> bool:
@@ -271,14 +287,6 @@ def _is_for_numpy(item: Any) -> bool:
 
 
 _READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
-
-
-def _layout_by_key(x: Tensor, keys: tuple[Any, ...], plain: tuple[Any, ...]) -> Layout:
-    """Return the part of a tensor's memory selected by a key that `_plain` made hashable."""
-    layout = x._layout  # pyright: ignore[reportPrivateUsage]
-    selection = layout.shape, layout.strides, layout.offset, plain
-    selected = _selections.get(selection)
-    return selected or _selections.keep(selection, _layout_of(layout, keys))
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
@@ -468,7 +476,7 @@ class _Selection:
         mask, window = self.mask, self.window
         if mask is not None and mask.ndim == window.ndim and mask.size < 2**31:
             if mask.ndim > 1:
-                mask, window = ravel(mask), ravel(window)
+                mask, window = mask.ravel(), window.ravel()
             return selected(mask, window)
         indices, axes = self._indices(MAX_READ_BY)
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
@@ -500,7 +508,7 @@ class _Selection:
         indices: list[Tensor] = []
         axes: list[int] = []
         for item, window_axis in zip(self.parts, self.places, strict=True):
-            selected = nonzero(item) if _is_mask(item) else (item,)
+            selected = item.nonzero() if _is_mask(item) else (item,)
             indices += selected
             axes += range(window_axis, window_axis + len(selected))
         try:
@@ -529,7 +537,7 @@ class _Selection:
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
         """Return the window with the n-th of some values at the n-th place where a mask is true."""
         window = self.window
-        count = nonzero(mask)[0].size
+        count = mask.nonzero()[0].size
         values = cast_and_broadcast(window, value, (count, *rest))
         if not count:
             return window
@@ -546,7 +554,7 @@ def _in_few_buffers(indices: list[Tensor], shape: Shape) -> list[Tensor]:
     for is_alike in (True, False):
         numbers = [n for n, dtype in enumerate(promoted) if dtype.is_integer is is_alike]
         if len(numbers) > 1:
-            whole = stack([ravel(broadcast_to(indices[n], shape)) for n in numbers])
+            whole = stack([indices[n].broadcast_to(shape).ravel() for n in numbers])
             for position, number in enumerate(numbers):
                 row = whole[position]
                 result[number] = row if row.shape == shape else reshape_copy(row, shape)
@@ -606,13 +614,10 @@ def _selects_nothing(key: Any) -> bool:
 def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
     """Return a part of an index as integers along an axis; `keys` are all parts."""
     try:
-        return indices_of("index", key, x, axis)
+        # NumPy does not raise an error about a range if nothing is selected.
+        return indices_to_take("index", key, x, axis, lambda: any(map(_selects_nothing, keys)))
     except DTypeError as error:
         raise IndexError(str(error)) from None
-    except IndexError:  # NumPy does not raise this if nothing is selected
-        if not any(map(_selects_nothing, keys)):
-            raise
-    return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
 def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:

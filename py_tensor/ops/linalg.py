@@ -9,21 +9,13 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import AxisError, ShapeError
 from py_tensor.base.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
-from py_tensor.ir.bind import Recipe, Recipes, Step, recipe, record, step, steps
+from py_tensor.ir.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.ir.node import Meta, Op, meta_of
 from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import check_options, count_operands, register
-from py_tensor.ops.movement import (
-    converted,
-    expand,
-    expand_dims,
-    in_common_dtype,
-    permute,
-    reshape,
-    reshape_copy,
-)
+from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
 from py_tensor.ops.operands import (
     Operand,
     as_arrays,
@@ -31,7 +23,6 @@ from py_tensor.ops.operands import (
     goes_first,
     in_dtype,
     node_of,
-    steps_to,
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
@@ -60,7 +51,7 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     result = reduced(shape, summed)
     if not size_of(tuple(shape[axis] for axis in summed)):
         return zeros(result, dtype=a.dtype, device=a.device)
-    a, b = expand(a, shape), expand(b, shape)
+    a, b = a.expand(shape), b.expand(shape)
     return build(CONTRACT, (a, b), summed) if summed else a * b
 
 
@@ -165,7 +156,7 @@ def _along_axes(
         for x, item in zip(operands, positions[:2], strict=True)
     ]
     y = compute(*moved)
-    return moveaxis(expand_dims(y, -1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
+    return moveaxis(y.expand_dims(-1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
 
 
 @with_axes(2, 2, 2, signature="(n?,k),(k,m?)->(n?,m?)")
@@ -221,15 +212,10 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     batch, m, k, n = _sizes(a.shape, b.shape)
     # The true products of bools are counted, then it is tested whether there are any.
     inner = dtypes.in_words(dtypes.numeric(dtype))
-    if len(batch) + 3 > MAX_RANK:
-        flat = (size_of(batch),)
-        shape = (*flat, m, k, n)
-        left = _flat_steps(a, (*batch, m, k), (*flat, m, k, 1), shape, inner)
-        right = _flat_steps(b, (*batch, k, n), (*flat, 1, k, n), shape, inner)
-    else:
-        shape = (*batch, m, k, n)
-        left = _operand_steps(a, (*a.shape[:-2], m, k, 1), shape, inner)
-        right = _operand_steps(b, (*b.shape[:-2], 1, k, n), shape, inner)
+    lead = (size_of(batch),) if len(batch) + 3 > MAX_RANK else batch
+    shape = (*lead, m, k, n)
+    left = _operand_steps(a, batch, (m, k), (m, k, 1), shape, inner)
+    right = _operand_steps(b, batch, (k, n), (1, k, n), shape, inner)
     kept = (*batch, *((m,) if len(a.shape) > 1 else ()), *((n,) if len(b.shape) > 1 else ()))
     if not size_of(shape):
         return meta_of(kept, dtype, a.device)
@@ -265,19 +251,20 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
         ) from None
 
 
-def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """Return the steps from an operand to a product's input: a cast, and the axes."""
-    source = meta_of(x.shape, dtype, x.device)
-    return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
+def _operand_steps(
+    x: Meta, batch: Shape, matrix: Shape, inner: Shape, shape: Shape, dtype: DType
+) -> tuple[Step, ...]:
+    """Return the steps from an operand to a product's input: a cast, and the axes.
 
-
-def _flat_steps(x: Meta, full: Shape, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """Like `_operand_steps`, for a batch with too many axes, which are merged into one."""
-    matrix = (*x.shape[:-2], *full[-2:])
+    A batch with too many axes is merged into one.
+    """
     applied: list[tuple[Op, Any]] = [] if x.dtype is dtype else [(CAST, dtype)]
-    flat = (inner[0], *full[-2:])
-    moves = [(RESHAPE, matrix), (EXPAND, full), (RESHAPE, flat), (BROADCAST, (inner, shape))]
-    return steps(x, *applied, *moves)
+    lead = x.shape[:-2]
+    if len(batch) + 3 > len(shape):
+        applied += [(RESHAPE, (*lead, *matrix)), (EXPAND, (*batch, *matrix))]
+        lead = shape[:-3]
+        applied.append((RESHAPE, (*lead, *matrix)))
+    return steps(x, *applied, (BROADCAST, ((*lead, *inner), shape)))
 
 
 def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
@@ -295,8 +282,8 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
     dtype, target = product.dtype, target_of("dot", out)
-    must_match = target is not None and dtype.is_small and dtype.is_integer
-    if must_match and target.dtype != dtype:
+    must_match = dtype.is_small and dtype.is_integer
+    if must_match and target is not None and target.dtype != dtype:
         raise ValueError(f"dot: out must have dtype {dtype}, not {target.dtype}")
     return stored_whole("dot", product, out)
 
@@ -312,8 +299,8 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
     order = axis_of_b, *(axis for axis in range(b.ndim) if axis != axis_of_b)
     columns = tuple(b.shape[axis] for axis in order[1:])
     left = reshape_copy(a, (size_of(tuple(rows)), n))
-    right = reshape_copy(permute(b, order), (n, size_of(columns)))
-    return reshape(matmul(left, right), (*rows, *columns))
+    right = reshape_copy(b.permute(order), (n, size_of(columns)))
+    return matmul(left, right).reshape((*rows, *columns))
 
 
 def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:

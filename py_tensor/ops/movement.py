@@ -8,23 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import index as as_index
+from types import SimpleNamespace
 from typing import Any, cast
 
-from py_tensor.base import dtypes
+from py_tensor.base import dtypes, shapes
 from py_tensor.base.dtypes import FLOATING, Accepts, DType
 from py_tensor.base.errors import ShapeError, check_option, check_order
 from py_tensor.base.layout import Layout
-from py_tensor.base.shapes import (
-    Shape,
-    check_expansion,
-    check_rank,
-    joined,
-    normalize_axes,
-    normalize_axis,
-    parse_shape,
-    parse_sizes,
-    resolve_reshape,
-)
+from py_tensor.base.shapes import Shape, normalize_axis
 from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.op import Elementwise
@@ -153,7 +144,7 @@ def _key_of(x: Tensor) -> tuple[Shape, tuple[int, ...], int]:
 def _reshaped(
     shape: Shape, strides: tuple[int, ...], offset: int, sizes: tuple[Any, ...]
 ) -> Layout | None:
-    target = resolve_reshape("reshape", shape, parse_sizes("reshape", _ints(sizes)))
+    target = shapes.resolve_reshape("reshape", shape, shapes.parse_sizes("reshape", _ints(sizes)))
     return Layout(shape, strides, offset).reshaped(target)
 
 
@@ -197,13 +188,14 @@ def _reshape(
 ) -> Tensor:
     """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
-        sizes = shape if type(shape) is tuple and not sizes else (shape, *sizes)
+        is_alone = type(shape) is tuple and not sizes
+        sizes = cast("tuple[Any, ...]", shape) if is_alone else (shape, *sizes)
     if copy is None and order == "C" and type(x) is Tensor and set(map(type, sizes)) == {int}:
         known = _reshapes[*_key_of(x), sizes]
         if known is not None:
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
     x = tensor_of(x, "reshape")
-    target = resolve_reshape("reshape", x.shape, parse_sizes("reshape", _ints(sizes)))
+    target = shapes.resolve_reshape("reshape", x.shape, shapes.parse_sizes("reshape", _ints(sizes)))
     if _is_column_major("reshape", order, x, "CFA"):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
@@ -337,8 +329,8 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
         If an axis has neither length 1 nor the requested length.
     """
     x = tensor_of(x, "expand")
-    target = parse_shape("expand", _ints(shape))
-    check_expansion("expand", x.shape, target)
+    target = shapes.parse_shape("expand", _ints(shape))
+    shapes.check_expansion("expand", x.shape, target)
     return view_by(x, _layout(x).expanded(target), writeable=False)
 
 
@@ -356,7 +348,7 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
         If a given axis does not have length 1.
     """
     x = tensor_of(a, "squeeze")
-    axes = normalize_axes("squeeze", axis, x.ndim, of_scalar=True)
+    axes = shapes.normalize_axes("squeeze", axis, x.ndim, of_scalar=True)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
     long = [a for a in axes if x.shape[a] != 1]
@@ -369,16 +361,16 @@ def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
     """Insert axes of length 1 at the positions `axis` of the result; returns a view."""
     x = tensor_of(a, "expand_dims")
     listed = axis if isinstance(axis, tuple) else (axis,)
-    axes = normalize_axes("expand_dims", listed, x.ndim + len(listed))
+    axes = shapes.normalize_axes("expand_dims", listed, x.ndim + len(listed))
     sizes = iter(x.shape)
     shape = tuple(1 if a in axes else next(sizes) for a in range(x.ndim + len(listed)))
-    return reshape(x, check_rank("expand_dims", shape))
+    return reshape(x, shapes.check_rank("expand_dims", shape))
 
 
 def flip(m: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Reverse the elements along `axis`, by default along all axes; returns a view."""
     x = tensor_of(m, "flip")
-    axes = normalize_axes("flip", axis, x.ndim)
+    axes = shapes.normalize_axes("flip", axis, x.ndim)
     return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
 
@@ -498,8 +490,8 @@ def widened(x: Tensor) -> Tensor:
 
 def members_of(op: str, sequence: Any) -> list[Any]:
     """Return the items of a list or a tuple, or the slices of a tensor along its first axis."""
-    members: Any = sequence if isinstance(sequence, list | tuple) else tensor_of(sequence, op)
-    return [*members]
+    is_listed = isinstance(sequence, list | tuple)
+    return [*(cast("Any", sequence) if is_listed else tensor_of(sequence, op))]
 
 
 def _is_int(value: object) -> bool:
@@ -566,7 +558,7 @@ def _joining(op: str) -> Callable[..., Tensor]:
         if not first.ndim:
             raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
         along = normalize_axis(op, axis, first.ndim)
-        joined(op, [x.shape for x in operands], along)
+        shapes.joined(op, [x.shape for x in operands], along)
         nonempty = [x for x in operands if x.size]
         if len(nonempty) == 1:
             return nonempty[0].copy()
@@ -596,7 +588,7 @@ def stack(
         if x.shape != shape:
             raise ShapeError(f"stack: shapes {shape} and {x.shape} differ")
     if out is None and dtype is None and len(operands) > 1 and operands[0].size:
-        one = check_rank("stack", (*shape[:new_axis], 1, *shape[new_axis:]))
+        one = shapes.check_rank("stack", (*shape[:new_axis], 1, *shape[new_axis:]))
         return Tensor(
             bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in operands]), new_axis)
         )
@@ -717,21 +709,15 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
-    first, second = (host.load_numpy().asarray(_Addresses(_layout(v))) for v in (a, b))
-    return host.load_numpy().shares_memory(first, second)
+    return host.load_numpy().shares_memory(*(_addresses(_layout(v)) for v in (a, b)))
 
 
-class _Addresses:
-    """A layout as bytes for NumPy, which compares their addresses and never reads them."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": "|u1",
-            "data": (1 + layout.offset, True),  # 0 is no address
-            "shape": layout.shape,
-            "strides": layout.strides,
-        }
+def _addresses(layout: Layout) -> Any:
+    """Return a layout as bytes for NumPy, which compares their addresses and never reads them."""
+    start = 1 + layout.offset, True  # 0 is no address
+    described = {"version": 3, "typestr": "|u1", "data": start}
+    described |= {"shape": layout.shape, "strides": layout.strides}
+    return host.load_numpy().asarray(SimpleNamespace(__array_interface__=described))
 
 
 def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:

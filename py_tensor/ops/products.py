@@ -15,25 +15,12 @@ from py_tensor.ir.arrays import Array, summed_in
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.elementwise import multiply, where
+from py_tensor.ops.elementwise import where
 from py_tensor.ops.linalg import matmul, with_axes
-from py_tensor.ops.movement import (
-    converted,
-    diagonal,
-    expand,
-    expand_dims,
-    flip,
-    in_common_dtype,
-    pad_constant,
-    permute,
-    ravel,
-    reshape,
-    reshape_copy,
-    stack,
-)
+from py_tensor.ops.movement import converted, in_common_dtype, pad_constant, reshape_copy, stack
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype
 from py_tensor.ops.out import Out, dtype_into, stored
-from py_tensor.ops.rearrange import moveaxis, sliding_window_view
+from py_tensor.ops.rearrange import moveaxis, several, sliding_window_view
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.runtime.host import host
@@ -49,7 +36,7 @@ def inner(a: Operand, b: Operand, /) -> Tensor:
     """Inner product over the last axis of both operands; a scalar multiplies."""
     a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
-        return multiply(a, b)
+        return a * b
     return tensordot(a, b, (-1, -1))
 
 
@@ -59,7 +46,7 @@ def vdot(a: Operand, b: Operand, /) -> Tensor:
     Raises ShapeError if their sizes differ.
     """
     a, b = in_common_dtype("vdot", a, b)
-    return matmul(conjugated(ravel(a)), ravel(b))
+    return matmul(conjugated(a.ravel()), b.ravel())
 
 
 @with_axes(1, 1, 0, signature="(n),(n)->()")
@@ -89,7 +76,7 @@ def vecdot(x1: Operand, x2: Operand) -> Tensor:
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
         )
-    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return matmul(conjugated(a).expand_dims(-2), b.expand_dims(-1))[..., 0, 0]
 
 
 @with_axes(2, 1, 1, signature="(m,n),(n)->(m)")
@@ -99,7 +86,7 @@ def matvec(x1: Operand, x2: Operand) -> Tensor:
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     a, b = _with_axes("matvec", x1, x2, (2, 1))
-    return matmul(a, expand_dims(b, -1))[..., 0]
+    return matmul(a, b.expand_dims(-1))[..., 0]
 
 
 @with_axes(1, 2, 1, signature="(n),(n,m)->(m)")
@@ -109,7 +96,7 @@ def vecmat(x1: Operand, x2: Operand) -> Tensor:
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     a, b = _with_axes("vecmat", x1, x2, (1, 2))
-    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+    return matmul(conjugated(a).expand_dims(-2), b)[..., 0, :]
 
 
 def _with_axes(op: str, x1: Operand, x2: Operand, counts: tuple[int, int]) -> tuple[Tensor, Tensor]:
@@ -144,7 +131,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
             raise ShapeError(f"tensordot: shapes {a.shape} and {b.shape} do not have {count} axes")
         axes = range(a.ndim - count, a.ndim), range(count)
     left, right = (
-        [normalize_axis("tensordot", axis, v.ndim) for axis in _several(listed)]
+        [normalize_axis("tensordot", axis, v.ndim) for axis in several(listed)]
         for listed, v in zip(axes, (a, b), strict=True)
     )
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
@@ -158,20 +145,14 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     return _product(a, tuple(range(a.ndim)), b, tuple(of_b), kept)[0]
 
 
-def _several(axes: Any) -> Sequence[Any]:
-    return cast("Sequence[Any]", axes) if isinstance(axes, Sequence) else (axes,)
-
-
 def kron(a: Operand, b: Operand) -> Tensor:
     """Kronecker product: a block of `b` times each element of `a`."""
     a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
-    blocks = multiply(
-        reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left))),
-        reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right))),
-    )
-    return reshape(blocks, tuple(n * m for n, m in zip(left, right, strict=True)))
+    a = reshape_copy(a, tuple(chain.from_iterable((n, 1) for n in left)))
+    b = reshape_copy(b, tuple(chain.from_iterable((1, n) for n in right)))
+    return (a * b).reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
 
 
 def cross(
@@ -226,9 +207,9 @@ def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
     ShapeError
         If an operand is not a nonempty vector.
     """
-    a, b = (reshape(x, (1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
+    a, b = (x.reshape((1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
     a, b = (b, a) if b.size > a.size else (a, b)
-    return _slid("convolve", a, flip(b), mode)
+    return _slid("convolve", a, b.flip(), mode)
 
 
 def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
@@ -244,7 +225,7 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
     if b.size > a.size:
-        return flip(_slid("correlate", b, a, mode))
+        return _slid("correlate", b, a, mode).flip()
     return _slid("correlate", a, b, mode)
 
 
@@ -252,7 +233,8 @@ def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
     n = b.size - 1
     before = {"full": 0, "same": n - (n + 1) // 2, "valid": n}[mode]
     whole = pad_constant(g, (before, a.size + n - before - g.size))
-    return _slid("correlate", whole, flip(b), "valid"), flip(_slid("correlate", whole, a, "valid"))
+    of_a, of_b = (_slid("correlate", whole, v, "valid") for v in (b.flip(), a))
+    return of_a, of_b.flip()
 
 
 def _slid_products(np: Any, operands: tuple[Array, ...], mode: Any) -> Array:
@@ -285,7 +267,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     if a.device.computes_cpu_ops and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)
     windows = sliding_window_view(pad_constant(a, (before, behind)), b.size)
-    first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
+    first = arange(windows.shape[0], device=a.device).expand_dims(1) - before
     step = max(_AT_ONCE // windows.shape[0], 1)
     total = None
     for start in range(0, b.size, step):
@@ -308,6 +290,7 @@ _AT_ONCE = 2**23
 # -- Einstein summation -------------------------------------------------------------------------
 
 Labels = tuple[Any, ...]
+Factor = tuple[Tensor, Labels]
 
 
 def einsum(
@@ -363,26 +346,25 @@ def einsum(
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
             sizes[label] = n if sizes[label] == 1 else sizes[label]
-    factors = [
-        _plain(x, operand_labels, sizes)
-        for x, operand_labels in zip(converted_operands, labels, strict=True)
-    ]
+    pairs = zip(converted_operands, labels, strict=True)
+    factors: list[Factor] = [_plain(x, operand_labels, sizes) for x, operand_labels in pairs]
 
-    def needed_beside(*others: tuple[Tensor, Labels]) -> set[Any]:
+    def needed_beside(*others: Factor) -> set[Any]:
         """Return the labels of the result, of the remaining operands, and of `others`."""
         return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
 
     path = [*_path(text, converted_operands, optimize)]
     while len(factors) > 1:
         combined = path.pop(0) if path else range(len(factors))
-        first, *others = [factors[position] for position in combined]
+        others = [factors[position] for position in combined]
+        first = others.pop(0)
         factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
             first = _product(*first, *second, needed_beside(*others[n:]))
         factors.append(first)
     ((result, result_labels),) = factors
     result, result_labels = _summed(result, result_labels, set(kept))
-    return stored("einsum", permute(result, tuple(map(result_labels.index, kept))), out)
+    return stored("einsum", result.permute(tuple(map(result_labels.index, kept))), out)
 
 
 def einsum_path(
@@ -484,11 +466,11 @@ def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, La
         first = labels.index(label)
         second = labels.index(label, first + 1)
         is_writeable = x.flags.writeable
-        x = diagonal(x, 0, first, second)
+        x = x.diagonal(0, first, second)
         x.flags.writeable = is_writeable  # unlike NumPy's einsum, `diagonal` makes it read-only
         labels = (*(c for i, c in enumerate(labels) if i not in (first, second)), label)
     shape = tuple(sizes[c] for c in labels)
-    return (x if x.shape == shape else expand(x, shape)), labels
+    return (x if x.shape == shape else x.expand(shape)), labels
 
 
 def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels]:
@@ -513,11 +495,11 @@ def _product(
         """Order the axes by groups, and merge each group into one axis."""
         order = tuple(axis_labels.index(c) for group in (batch, *groups) for c in group)
         merged = (math.prod(size[c] for c in group) for group in groups)
-        return reshape_copy(permute(x, order), (*(size[c] for c in batch), *merged))
+        return reshape_copy(x.permute(order), (*(size[c] for c in batch), *merged))
 
     product_labels = (*batch, *rows, *columns)
     if inside:
         product = matmul(shaped(a, of_a, rows, inside), shaped(b, of_b, inside, columns))
     else:
         product = shaped(a, of_a, rows, []) * shaped(b, of_b, [], columns)
-    return reshape(product, tuple(size[c] for c in product_labels)), product_labels
+    return product.reshape(tuple(size[c] for c in product_labels)), product_labels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor.base import dtypes
@@ -16,21 +15,9 @@ from py_tensor.ir.node import Meta
 from py_tensor.ir.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import greater_equal, multiply, where
+from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import (
-    along_axis,
-    concat,
-    diagonal,
-    expand,
-    expand_dims,
-    pad_constant,
-    permute,
-    ravel,
-    reshape,
-    reshape_copy,
-    view_by,
-)
+from py_tensor.ops.movement import along_axis, concat, pad_constant, reshape_copy, view_by
 from py_tensor.ops.operands import (
     Operand,
     node_of,
@@ -50,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _sequence(value: Any) -> tuple[Any, ...]:
+def several(value: Any) -> tuple[Any, ...]:
     """Return one or several axes or counts as a tuple; a tensor of them is read."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return tuple(cast("Sequence[Any]", value)) if isinstance(value, Sequence) else (value,)
@@ -66,7 +53,7 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     """
     x = tensor_of(a, "moveaxis")
     moved, positions = (
-        [normalize_axis("moveaxis", axis, x.ndim) for axis in _sequence(axes)]
+        [normalize_axis("moveaxis", axis, x.ndim) for axis in several(axes)]
         for axes in (source, destination)
     )
     if not len(moved) == len(positions) == len(set(moved)) == len(set(positions)):
@@ -77,14 +64,11 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for position, axis in sorted(zip(positions, moved, strict=True)):
         order.insert(position, axis)
-    return permute(x, tuple(order))
+    return x.permute(tuple(order))
 
 
 def _count(op: str, number: Any) -> int:
-    try:
-        count = as_index(number)
-    except TypeError:
-        raise TypeError(f"{op}: a count must be an int, not {number!r}") from None
+    count = whole_number(op, "a count", number)
     if count < 0:
         raise ValueError(f"{op}: counts must be at least 0, not {count}")
     return count
@@ -117,7 +101,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], along)
     (count,) = counts
     return reshape_copy(
-        expand(expand_dims(x, along + 1), (*before, n, count, *behind)),
+        x.expand_dims(along + 1).expand((*before, n, count, *behind)),
         (*before, n * count, *behind),
     )
 
@@ -128,13 +112,13 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy
     Missing axes of `A` or `reps` are leading axes of length 1.
     """
     x = tensor_of(A, "tile")
-    counts = [_count("tile", n) for n in _sequence(reps)]
+    counts = [_count("tile", n) for n in several(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
     x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
         if count != 1:
             before, n, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
-            copies = expand(expand_dims(x, axis), (*before, count, n, *behind))
+            copies = x.expand_dims(axis).expand((*before, count, n, *behind))
             x = reshape_copy(copies, (*before, count * n, *behind))
     return x
 
@@ -156,14 +140,14 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
         steps = _rolls[node.meta, shift, axis]
         return Tensor(follow(node, steps)) if steps else x.copy()
     if axis is None:
-        return reshape_copy(roll(ravel(x), shift, 0), x.shape)
+        return reshape_copy(roll(x.ravel(), shift, 0), x.shape)
     by = _rolled(x.shape, shift, axis)
     return build(ROLL, [x], by) if any(by) else x.copy()
 
 
 def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
     """Return the distance by which elements of a shape move to the front along each axis."""
-    axes, shifts = _sequence(axis), _sequence(shift)
+    axes, shifts = several(axis), several(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
@@ -186,7 +170,7 @@ _rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
     """Stack tensors vertically; a vector counts as a row. Options as in `concat`."""
-    rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in tensors_of("vstack", tup)]
+    rows = [x.reshape((1, x.size)) if x.ndim < 2 else x for x in tensors_of("vstack", tup)]
     return concat(rows, dtype=dtype, casting=casting)
 
 
@@ -198,7 +182,7 @@ def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same
 
     Options as in `concat`.
     """
-    parts = [x if x.ndim else reshape(x, (1,)) for x in tensors_of("hstack", tup)]
+    parts = [x if x.ndim else x.reshape((1,)) for x in tensors_of("hstack", tup)]
     along = 0 if parts and parts[0].ndim == 1 else 1
     return concat(parts, along, dtype=dtype, casting=casting)
 
@@ -220,23 +204,23 @@ def meshgrid(
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    flat = [reshape(tensor_beside("meshgrid", x, *xi), -1) for x in xi]
+    flat = [tensor_beside("meshgrid", x, *xi).reshape(-1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
     grids = [
-        reshape(x, tuple(x.size if axis == n else 1 for axis in order)) for n, x in enumerate(flat)
+        x.reshape(tuple(x.size if axis == n else 1 for axis in order)) for n, x in enumerate(flat)
     ]
     if not sparse:
-        grids = [expand(x, shape) for x in grids]
+        grids = [x.expand(shape) for x in grids]
     return tuple(x.copy() for x in grids) if copy else tuple(grids)
 
 
 def outer(a: Operand, b: Operand, out: Out = None) -> Tensor:
     """Outer product of the flattened operands."""
     x, y = tensors_of("outer", (a, b))
-    return multiply(expand_dims(ravel(x), 1), ravel(y), out)
+    return multiply(x.ravel().expand_dims(1), y.ravel(), out)
 
 
 # -- Windows, in which elements may occur several times ------------------------------------------
@@ -336,7 +320,7 @@ def _lower(x: Tensor, k: int) -> Tensor:
     n, m = x.shape[-2:]
     rows, columns = arange(n, device=x.device), arange(m, device=x.device)
     k = builtins.max(-n - 1, builtins.min(k, m))  # no diagonals beyond these
-    return greater_equal(expand_dims(rows + k, 1), columns)
+    return (rows + k).expand_dims(1) >= columns
 
 
 def _matrix(x: Operand, op: str) -> Tensor:
@@ -344,7 +328,7 @@ def _matrix(x: Operand, op: str) -> Tensor:
     x = tensor_of(x, op)
     if not x.ndim:
         raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
-    return expand(x, (x.size, x.size)) if x.ndim == 1 else x
+    return x.expand((x.size, x.size)) if x.ndim == 1 else x
 
 
 def tril(m: Operand, k: int = 0) -> Tensor:
@@ -376,7 +360,7 @@ def diag(v: Operand, k: int = 0) -> Tensor:
         return where(eye(n, k=k, dtype=dtypes.bool_, device=x.device), row, False)
     if x.ndim != 2:
         raise ShapeError(f"diag: takes a vector or a matrix, not shape {x.shape}")
-    return diagonal(x, k)
+    return x.diagonal(k)
 
 
 def trace(
@@ -391,7 +375,7 @@ def trace(
     x = tensor_of(a, "trace")
     if x.ndim < 2:
         raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")
-    return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)
+    return sum(x.diagonal(offset, axis1, axis2), -1, dtype, out)
 
 
 register(roll, ROLL, method=False)

@@ -12,30 +12,10 @@ from py_tensor.base.shapes import normalize_axis
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp, Sort
 from py_tensor.ops.creation import full, zeros, zeros_like
-from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import (
-    clip,
-    equal,
-    isnan,
-    less,
-    less_equal,
-    minimum,
-    negative,
-    not_equal,
-    remainder,
-    where,
-)
-from py_tensor.ops.gather import gather_nd, take, take_along_axis
-from py_tensor.ops.movement import (
-    along_axis,
-    broadcast_to,
-    concat,
-    converted,
-    flip,
-    in_common_dtype,
-    members_of,
-    ravel,
-)
+from py_tensor.ops.define import declared_like, register
+from py_tensor.ops.elementwise import clip, isnan, minimum, where
+from py_tensor.ops.gather import gather_nd, scattered, take, take_along_axis
+from py_tensor.ops.movement import along_axis, concat, converted, in_common_dtype, members_of
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -46,7 +26,6 @@ from py_tensor.ops.operands import (
     tensors_of,
 )
 from py_tensor.ops.record import Composition, build
-from py_tensor.ops.scatter import scattered
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
@@ -69,8 +48,8 @@ ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     x, number = along_axis(op.name, x, axis)
     if descending and x.dtype.is_inexact:  # NaN comes last: sort the negatives in ascending order
-        sorted_ = build(op, (negative(x),), (number, False))
-        return sorted_ if op is ARGSORT else negative(sorted_)
+        sorted_ = build(op, (-x,), (number, False))
+        return sorted_ if op is ARGSORT else -sorted_
     return build(op, (x,), (number, bool(descending)))
 
 
@@ -112,25 +91,20 @@ def sort(
     return _along(SORT, a, axis, descending)
 
 
-def argsort(
-    a: Operand,
-    axis: int | None = -1,
-    kind: str | None = None,
-    order: None = None,
-    *,
-    descending: bool = False,
-    stable: bool | None = None,
-) -> Tensor:
+def _argsort(a: Operand, axis: int | None, descending: bool, **options: Any) -> Tensor:
     """Return the indices (int32) that would sort the elements along `axis`; see `sort`.
 
     For a 0-d tensor the result has one element, as in NumPy.
     """
-    check_kind("argsort", kind, order)
+    check_kind("argsort", options["kind"], options["order"])
     x = tensor_of(a, "argsort")
     if not x.ndim and axis is not None:
         normalize_axis("argsort", axis, 1)
         return zeros(1, dtypes.int32, device=x.device)
     return _along(ARGSORT, x, axis, descending)
+
+
+argsort = declared_like(sort, _argsort, "argsort")
 
 
 def _checked(
@@ -164,15 +138,12 @@ def partition(
     return sort(_checked("partition", a, kth, axis, kind, order), axis)
 
 
-def argpartition(
-    a: Operand,
-    kth: int | Sequence[int],
-    axis: int | None = -1,
-    kind: str = "introselect",
-    order: None = None,
-) -> Tensor:
+def _argpartition(a: Operand, axis: int | None, **options: Any) -> Tensor:
     """Return the indices (int32) that would partition the elements; see `partition`."""
-    return argsort(_checked("argpartition", a, kth, axis, kind, order), axis)
+    return argsort(_checked("argpartition", a, axis=axis, **options), axis)
+
+
+argpartition = declared_like(partition, _argpartition, "argpartition")
 
 
 def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
@@ -243,8 +214,8 @@ def searchsorted(
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
-            return less_equal(element, wanted) | isnan(wanted)
-        return less(element, wanted) | (isnan(wanted) & ~isnan(element))
+            return (element <= wanted) | isnan(wanted)
+        return (element < wanted) | (isnan(wanted) & ~isnan(element))
 
     n = a.size
     position = zeros(wanted.shape, dtypes.int32, device=a.device)
@@ -299,8 +270,8 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     rising = searchsorted(edges, x, side)
     if edges.size < 2:
         return rising
-    falling = edges.size - searchsorted(flip(edges), x, side)
-    falls = less(edges[-1], edges[0]) | isnan(edges[0])  # NaN is the largest
+    falling = edges.size - searchsorted(edges.flip(), x, side)
+    falls = (edges[-1] < edges[0]) | isnan(edges[0])  # NaN is the largest
     return where(falls, falling, rising)
 
 
@@ -342,15 +313,14 @@ def interp(
         )
     if period is not None:
         period, left, right = abs(period), None, None
-        positions, wanted = remainder(positions, period), remainder(wanted, period)
+        positions, wanted = positions % period, wanted % period
         order = argsort(positions)
         positions, values = take(positions, order), take(values, order)
         positions = concat([positions[-1:] - period, positions, positions[:1] + period])
         values = concat([values[-1:], values, values[:1]])
     interpolated = _interpolated((positions, values, wanted))
-    interpolated = (
-        interpolated if left is None else where(wanted < positions[0], left, interpolated)
-    )
+    if left is not None:
+        interpolated = where(wanted < positions[0], left, interpolated)
     return interpolated if right is None else where(wanted > positions[-1], right, interpolated)
 
 
@@ -363,13 +333,12 @@ def _interpolated(positions: Tensor, values: Tensor, wanted: Tensor) -> Tensor:
         start, end = element_at(values, above - 1), element_at(values, above)
         slope = (end - start) / (high - low)
         interpolated = slope * (wanted - low) + start
-        interpolated = where(
-            isnan(interpolated), slope * (wanted - high) + end, interpolated
-        )  # for infinite points
-        level = isnan(interpolated) & equal(start, end) & ~isnan(wanted)
-        interpolated = where(level | equal(wanted, low), start, interpolated)
+        # For infinite points.
+        interpolated = where(isnan(interpolated), slope * (wanted - high) + end, interpolated)
+        level = isnan(interpolated) & (start == end) & ~isnan(wanted)
+        interpolated = where(level | (wanted == low), start, interpolated)
     else:
-        interpolated = broadcast_to(values[0], wanted.shape)
+        interpolated = values[0].broadcast_to(wanted.shape)
     interpolated = where(wanted >= positions[-1], values[-1], interpolated)
     return where(wanted < positions[0], values[0], interpolated)
 
@@ -400,9 +369,9 @@ def is_among(op: str, element: Operand, test_elements: Operand, invert: bool) ->
     x, tested = in_common_dtype(op, element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
-    among = sort(ravel(tested))
+    among = sort(tested.ravel())
     nearest = element_at(among, minimum(searchsorted(among, x), among.size - 1))
-    return not_equal(nearest, x) if invert else equal(nearest, x)
+    return nearest != x if invert else nearest == x
 
 
 register(sort, SORT, method=False)

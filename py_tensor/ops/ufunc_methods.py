@@ -33,15 +33,25 @@ from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, subtract
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.gather import gathered, take
+from py_tensor.ops.gather import as_given, gathered, scattered, take
 from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import concat, converted, expand, permute, reshape, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
-from py_tensor.ops.scatter import as_given, scattered
+from py_tensor.ops.reduction import (
+    CUMSUM,
+    MAX,
+    MIN,
+    all,
+    any,
+    fold_by,
+    max,
+    min,
+    scanned,
+    sum,
+)
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

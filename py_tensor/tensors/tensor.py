@@ -16,15 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
 from py_tensor.backends.choice import default_device
-from py_tensor.base.dtypes import (
-    DType,
-    converter,
-    make_scalars_by,
-    parse,
-    real_of,
-    values_of,
-    warn_of_loss,
-)
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError, check_order
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
@@ -120,7 +113,7 @@ class Selected:
     mask, values : Tensor
         Both flat. They keep the elements as they were when the selection was made.
     find : callable
-        Returns the values where a mask is true: `values_where` of `ops/scatter.py`.
+        Returns the values where a mask is true: `values_where` of `ops/gather.py`.
     left : int
         How often the values are still reduced with the mask.
     """
@@ -148,6 +141,7 @@ class Selected:
         return self.left >= 0 or self.mask.device.depth > 0
 
 
+@dataclass(slots=True, eq=False)
 class View:
     """The view data of a tensor: the tensor that owns the memory, and the layout.
 
@@ -155,47 +149,29 @@ class View:
     ----------
     base : Tensor
         The owner of the memory, not a view itself.
-    layout : Layout
-        From coordinates to the flat index of the base. It is unset until needed if `find` has to
-        read indices for it, as for ``x[x.argmax()]``.
+    known : Layout, optional
+        The layout, unless `find` still has to read indices for it, as for ``x[x.argmax()]``.
     writeable : bool
     find : callable, optional
-        Returns the layout; None if it is known.
+        Returns the layout.
     part : op, optional
         The op from the base's elements to the view's: `REAL_PART` or `IMAG_PART` for complex ones,
         or `bits` for another dtype.
     """
 
-    __slots__ = ("base", "find", "layout", "part", "writeable")
-    layout: Layout
-    find: Callable[[], Layout] | None
+    base: Tensor
+    known: Layout | None
+    writeable: bool
+    find: Callable[[], Layout] | None = None
+    part: Elementwise | None = None
 
-    def __init__(
-        self,
-        base: Tensor,
-        layout: Layout | None,
-        writeable: bool,
-        find: Callable[[], Layout] | None = None,
-        part: Elementwise | None = None,
-    ) -> None:
-        self.base = base
-        self.part = part
-        self.writeable = writeable
-        self.find = find
-        if layout is not None:
-            self.layout = layout
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Find the layout when it is first needed."""
-            find = self.find
-            if name != "layout":
-                raise AttributeError(name)
-            if find is not None:  # otherwise another thread was faster
-                self.layout = find()
-                self.find = None
-            return _layout_of(self)
+    @property
+    def layout(self) -> Layout:
+        """The map from coordinates to the flat index of the base."""
+        if self.known is None:
+            assert self.find is not None
+            self.known = self.find()
+        return self.known
 
     @property
     def owner(self) -> Owner:
@@ -207,14 +183,6 @@ class View:
         base, layout = self.base, self.layout
         limit = MAX_EXPORTED_RATIO * layout.size * base.itemsize
         return base.nbytes <= max(MAX_EXPORTED_BYTES, limit)
-
-    @property
-    def can_be_writeable(self) -> bool:
-        """Whether the memory is writeable and no element occurs twice."""
-        return self.owner.writeable and self.layout.is_injective
-
-
-_layout_of: Callable[[View], Layout] = vars(View)["layout"].__get__  # without `__getattr__`
 
 
 class Tensor(Methods):
@@ -340,9 +308,8 @@ class Tensor(Methods):
         selected = self._selected_by_mask
         if selected is not None:
             total = selected.mask.sum()
-            self._resolve_selection(
-                selected, int(values_of(await total._read_async(), total.dtype)[0])
-            )
+            (count,) = dtypes.values_of(await total._read_async(), total.dtype)
+            self._resolve_selection(selected, int(count))
 
     @property
     def _selected_by_mask(self) -> Selected | None:
@@ -430,16 +397,6 @@ class Tensor(Methods):
         elif whole.shape:
             node = bind(RESHAPE, (node,), ())
         return Tensor(_copy_if_view(node) if part is None else bind(part, (node,)))
-
-    def _known_index(self) -> int | None:
-        """Return the integer of a scalar that can be read without waiting; None for others."""
-        if self._alias is not None:
-            return None
-        node = self._node
-        meta = node.meta
-        if meta.shape or not meta.dtype.is_integer or not meta.device.is_readable_now(node):
-            return None
-        return int(node.storage)
 
     def _selected(self, key: tuple[Any, ...]) -> Tensor | None:
         """Return the elements that a key of arrays selects, if the device computes them at once."""
@@ -613,7 +570,7 @@ class Tensor(Methods):
     def _is_at(self, x: Tensor, layout: Layout) -> bool:
         """Return whether this is the view of x's memory at a layout: assigning it has no effect."""
         alias = self._alias
-        if type(alias) is not View or alias.find is not None:
+        if type(alias) is not View or alias.known is None:
             return False
         if alias.layout is not layout and alias.layout != layout:
             return False
@@ -676,7 +633,7 @@ class Tensor(Methods):
             )
         if type(self._alias) is View:
             self._drop_node()
-            self._alias.layout = layout
+            self._alias.known = layout
             return
         if not self.is_scalar:
             self._owner()
@@ -815,7 +772,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars; a 0-d tensor returns a scalar."""
-        return _nest(values_of(self._read(), self.dtype), self.shape)
+        return _nest(dtypes.values_of(self._read(), self.dtype), self.shape)
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements as bytes, `x.itemsize` bytes per element.
@@ -857,7 +814,7 @@ class Tensor(Methods):
             raise ValueError(
                 f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
-        return values_of(self._read(), self.dtype)[0]
+        return dtypes.values_of(self._read(), self.dtype)[0]
 
     def __float__(self) -> float:
         return self._as_number(float)
@@ -877,7 +834,7 @@ class Tensor(Methods):
                 f"{kind.__name__}: takes a tensor of one element, not shape {self.shape}"
             )
         if self.dtype.is_complex and kind is not complex:
-            warn_of_loss(self.dtype, real_of(self.dtype))
+            dtypes.warn_of_loss(self.dtype, dtypes.real_of(self.dtype))
             return kind(self.item().real)
         return kind(self.item())
 
@@ -952,7 +909,7 @@ def _scalar_class(dtype: DType) -> type:
 
     made = type(dtype.name, (Tensor,), {"__module__": "py_tensor", "__slots__": (), "__new__": new})
     numbers: dict[Any, Any] = {int: Integral, float: Real, complex: Complex}
-    number = numbers.get(converter(dtype))
+    number = numbers.get(dtypes.converter(dtype))
     if number is not None:
         number.register(made)
     return made
@@ -1003,18 +960,20 @@ class Flags:
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    def _is_writeable(self) -> bool:
+    @property
+    def writeable(self) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         return alias is None or alias.writeable
 
-    def _set_writeable(self, value: bool) -> None:
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
-        if value and type(alias) is View and not alias.can_be_writeable:
+        if (value and type(alias) is View) and not (
+            alias.owner.writeable and alias.layout.is_injective
+        ):
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
-
-    writeable = property(_is_writeable, _set_writeable)
 
     @property
     def owndata(self) -> bool:
@@ -1050,7 +1009,10 @@ class Flags:
         return sum(getattr(self, name) * bit for name, bit in _FLAG_BITS.items())
 
     contiguous, fortran = c_contiguous, f_contiguous
-    behaved = property(_is_writeable)
+
+    @property
+    def behaved(self) -> bool:
+        return self.writeable
 
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
@@ -1115,7 +1077,8 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
             f"Tensor: takes a shape, an int or a tuple of ints, not {type(shape).__name__};"
             " use pt.tensor(...) to create a tensor from data"
         )
-    meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
+    sizes = parse_shape("ndarray", cast("Any", shape))
+    meta = meta_of(sizes, dtypes.parse(dtype), default_device())
     meta.device.check("ndarray", meta_of((), meta.dtype, meta.device))
     return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
@@ -1154,7 +1117,7 @@ def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | Non
         return bind(COMPLEX, (_view_node(whole, layout, REAL_PART), value))
     source, target = value.meta.dtype, whole.meta.dtype
     if value.op.constant:
-        (number,) = values_of(source.bytes_of(value.attrs), target)
+        (number,) = dtypes.values_of(source.bytes_of(value.attrs), target)
         return constant(target.name, number, target, value.meta.device)
     return bind(bits(source, target), (value,))
 
@@ -1184,14 +1147,14 @@ def _numbers(node: Node) -> list[Any]:
     """Return the element of a constant or of one element of a small tensor as a list; else []."""
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
-        return values_of(dtype.bytes_of(node.attrs), dtype)
+        return dtypes.values_of(dtype.bytes_of(node.attrs), dtype)
     if node.meta.size != 1 or device.has_checks:
         return []
     selection = None if node.storage is not None else _part_of_small(node)
     whole, layout = selection or (node, None)
     if whole.storage is None:
         return []
-    return values_of(device.read(whole, layout), dtype)
+    return dtypes.values_of(device.read(whole, layout), dtype)
 
 
 def _bytes_known(node: Node) -> memoryview | None:
@@ -1307,4 +1270,4 @@ def _scalar_of(value: Any, dtype: DType) -> Tensor:
     return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
 
-make_scalars_by(_scalar_of)
+dtypes.make_scalars_by(_scalar_of)

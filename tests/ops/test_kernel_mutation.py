@@ -16,7 +16,7 @@ import py_tensor as pt
 from py_tensor.codegen import program
 from py_tensor.ir import arrays
 from py_tensor.ops import reduction
-from py_tensor.ops.scatter import scatter
+from py_tensor.ops.gather import scatter
 from tests.ops.compare import same
 from tests.ops.test_scan import check as check_scan
 from tests.ops.test_scatter import expected_of

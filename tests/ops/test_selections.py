@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.ops.scatter import read_selections
+from py_tensor.ops.gather import read_selections
 from py_tensor.tools import counting
 from tests.ops.compare import same
 

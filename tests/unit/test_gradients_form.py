@@ -19,8 +19,7 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.ir.bind import LEAF
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Node, Op
 from py_tensor.ir.primitives import CONST
-from py_tensor.ops.gather import gather_nd
-from py_tensor.ops.scatter import scatter
+from py_tensor.ops.gather import gather_nd, scatter
 from py_tensor.runtime.device import deferring
 from py_tensor.schedule.order import topological
 from py_tensor.tensors.tensor import Tensor

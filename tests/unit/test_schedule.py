@@ -21,8 +21,7 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base.dtypes import float32
 from py_tensor.base.shapes import Shape, size_of
 from py_tensor.ir.program import Program
-from py_tensor.ops.gather import gather_nd
-from py_tensor.ops.scatter import scatter
+from py_tensor.ops.gather import gather_nd, scatter
 from py_tensor.runtime import device as devices
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.schedule import build

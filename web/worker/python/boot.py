@@ -294,9 +294,9 @@ def format_warning(
 
 def _read_selections() -> None:
     """Read the sizes of selections by masks, because the page shows the shapes of variables."""
-    scatter = sys.modules.get("py_tensor.ops.scatter")
-    if scatter is not None:
-        scatter.read_selections()
+    gather = sys.modules.get("py_tensor.ops.gather")
+    if gather is not None:
+        gather.read_selections()
 
 
 def flush_output() -> None:
