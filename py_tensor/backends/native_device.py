@@ -284,6 +284,7 @@ class Device:
         """Release the device and everything that belongs to it."""
         self.is_over = True
         self.abandon()
+        _abandoned.update(staging for staging in self.staging if staging.state == "pending")
         for handle in list(self._releases):
             self.free(handle)
         lib.wgpuDeviceDestroy(self.handle)
@@ -474,6 +475,10 @@ class Staging:
         self.callback_info = ffi.new("WGPUBufferMapCallbackInfo *", fields)[0]
 
 
+_abandoned: set[Staging] = set()
+"""Buffers of lost devices, kept alive because wgpu-native may still call back with them."""
+
+
 @ffi.callback("WGPUBufferMapCallback")
 def _note_mapped(status: int, message: Any, pointer: Any, _: Any) -> None:
     is_mapped = status == lib.WGPUMapAsyncStatus_Success
@@ -517,7 +522,7 @@ class Readback:
             # Another thread may poll at the same time: then it calls back, a little later.
             device.wait(device.submitted)
             state = self._staging.state
-            if state != "pending":
+            if state != "pending" or device.is_over:
                 break
         if device.is_over:
             raise StreamError("the device was lost")

@@ -353,7 +353,9 @@ class WebGPU(Connection):
             lowered = self._lowered(profile, candidate, overwrites=overwrites)
             if lowered is None:
                 return None
-            self._check_temporaries(program, lowered)
+            nbytes, label = largest_temporary(program, lowered)
+            if nbytes > self.max_bytes:
+                raise self._too_large(f"{label}: an intermediate result", nbytes)
             plan = make_plan(program, lowered, work, work, profile.dispatch_work)
             plan.equal = candidate.equal
             if not plan.replaced or plan.is_submitted_at_once:
@@ -373,12 +375,6 @@ class WebGPU(Connection):
                 return None
             kernels = candidate.repeated.applied(kernels, LoweredKernel.with_slots)
         return assembled(kernels, checks)
-
-    def _check_temporaries(self, program: graph.Program, lowered: Lowered) -> None:
-        """Raise if an intermediate result of a flush does not fit in a buffer."""
-        nbytes, label = largest_temporary(program, lowered)
-        if nbytes > self.max_bytes:
-            raise self._too_large(f"{label}: an intermediate result", nbytes)
 
     def _compile_ahead(self, new: list[Program]) -> bool:
         """Compile new programs in the background; return whether it waited for that.
