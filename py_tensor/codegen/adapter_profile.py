@@ -14,13 +14,16 @@ COSTLY = 96  # a body of more instructions is written once, for one element, in 
 
 @dataclass(frozen=True, slots=True)
 class _ByKind:
-    """An attribute with one value for software adapters and another for GPUs."""
+    """An attribute with one value for software adapters and another for GPUs.
+
+    That of the class itself is the one for GPUs.
+    """
 
     software: int
     gpu: int
 
-    def __get__(self, profile: AdapterProfile, owner: object) -> int:
-        return self.software if profile.software else self.gpu
+    def __get__(self, profile: AdapterProfile | None, owner: object) -> int:
+        return self.software if profile is not None and profile.software else self.gpu
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backends.kinds import GPU_DEVICE
-from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same
 
@@ -96,7 +95,7 @@ def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
 
 def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
     """Use this implementation for all products from now on."""
-    monkeypatch.setattr(AdapterProfile, "product", lambda *_: (tile, parts))
+    monkeypatch.setattr("py_tensor.codegen.matmul.tile_for", lambda *_: (tile, parts))
     if GPU_DEVICE.is_ready:
         backend: Any = GPU_DEVICE.backend
         backend.programs.lowerings.clear()
