@@ -78,8 +78,6 @@ from py_tensor.ops.integers import *
 from py_tensor.ops.kernel import *
 from py_tensor.ops.packing import *
 from py_tensor.ops.products import *
-from py_tensor.ops.searching import *
-from py_tensor.ops.sliding import *
 from py_tensor.ops.window_functions import *
 from py_tensor import polynomial as polynomial
 from py_tensor import testing as testing

@@ -13,11 +13,10 @@ from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import MAX_RANK, Shape, size_of
 from py_tensor.ir import arrays
 from py_tensor.ir.arrays import Array, Run
-from py_tensor.ir.bind import leaf
+from py_tensor.ir.bind import leaf, may_overwrite, set_storage
 from py_tensor.ir.node import Meta, Node, meta_of
 from py_tensor.ir.op import TERMS_PER_VISIT, Assign
 from py_tensor.ir.primitives import COPY
-from py_tensor.ir.recording import may_overwrite, set_storage
 from py_tensor.runtime.device import MAX_AT_ONCE, Eager
 from py_tensor.runtime.failures import out_of_range
 from py_tensor.runtime.storage import COPIED_BYTES

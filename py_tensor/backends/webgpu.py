@@ -20,9 +20,8 @@ from py_tensor.codegen.program import LoweredKernel, Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.ir import program as graph
-from py_tensor.ir.node import Meta, Node
-from py_tensor.ir.reasons import Notes
-from py_tensor.ir.recording import set_storage
+from py_tensor.ir.bind import set_storage
+from py_tensor.ir.node import Meta, Node, Notes
 from py_tensor.runtime.connection import Connection, request_device
 from py_tensor.runtime.failures import Failure, Submission, error_of
 from py_tensor.runtime.host import host
@@ -39,8 +38,8 @@ from py_tensor.runtime.plan import (
 from py_tensor.runtime.pool import Kind, bytes_of
 from py_tensor.runtime.storage import Slice, Storage, Stored
 from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.cuts import last_iteration
 from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.loops import last_iteration
 from py_tensor.schedule.order import OVERWRITTEN_BYTES, Request
 from py_tensor.schedule.passes import Schedule, schedules
 

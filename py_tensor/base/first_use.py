@@ -32,8 +32,6 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.ops.kernel": "kernel",
     "py_tensor.ops.packing": "packbits unpackbits",
     "py_tensor.ops.products": "convolve correlate cross einsum einsum_path inner kron matvec tensordot vdot vecdot vecmat",
-    "py_tensor.ops.searching": "argpartition digitize interp isin lexsort partition searchsorted",
-    "py_tensor.ops.sliding": "as_strided sliding_window_view",
     "py_tensor.ops.window_functions": "bartlett blackman hamming hanning i0 kaiser",
     "py_tensor.polynomial": "polynomial",
     "py_tensor.testing": "testing",

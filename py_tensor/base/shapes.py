@@ -18,6 +18,15 @@ def size_of(shape: Shape) -> int:
     return math.prod(shape)
 
 
+def unravel(number: int, shape: Shape) -> Shape:
+    """Return the index of an element of a shape, from its number in row-major order."""
+    index: list[int] = []
+    for n in reversed(shape[1:]):
+        number, inner = divmod(number, n)
+        index.insert(0, inner)
+    return (number, *index) if shape else ()
+
+
 def row_major(shape: Shape) -> tuple[int, ...]:
     """Return the strides, in elements, of a contiguous tensor."""
     strides = [1] * len(shape)

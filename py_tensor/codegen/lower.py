@@ -141,10 +141,8 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
     """
     numbers = defaultdict[int, int](count().__next__)  # 0, 1, ... in order of first lookup
     renamed = kernel.with_slots(numbers.__getitem__)
-    if renamed is None:
-        return _family_of(kernel).lower(kernel, context)
     profile, programs = context.profile, context.programs
-    key = profile, renamed.structure()
+    key = profile, renamed
     lowering = programs.lowerings.get(key)
     if lowering is None:
         apart = Context(replace(profile, used=set()), programs)

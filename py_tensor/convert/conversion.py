@@ -18,15 +18,14 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
-from py_tensor.base.shapes import Shape, check_rank
+from py_tensor.base.shapes import Shape, check_rank, unravel
 from py_tensor.ir.arrays import encoded, has_floats, has_integers
-from py_tensor.ir.bind import leaf
+from py_tensor.ir.bind import is_recording, leaf
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.primitives import constant
-from py_tensor.ir.recording import is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
-from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
+from py_tensor.ops.operands import Scalar, as_ndarray
 from py_tensor.ops.record import empty_node
 from py_tensor.runtime.device import MAX_AT_ONCE, with_backend
 from py_tensor.runtime.host import host
@@ -245,7 +244,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         return _from_values([data], (), target or dtypes.of_scalar(data), target_device, op)
     if isinstance(data, str):
         number: list[Any] = []
-        _flatten(data, (), number, {}, target, op)
+        _flatten(data, (), number, {}, target, op)  # without a dtype, it raises an error
         return _from_values(number, (), target or dtypes.DEFAULT.floating, target_device, op)
     if hasattr(data, "__array_interface__"):
         return _from_array(data, target, target_device, op)
@@ -288,13 +287,10 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
 
 def _place(number: int, shape: Shape) -> str:
     """Return a description of the position of an element, for errors."""
-    index: list[int] = []
-    for n in reversed(shape):
-        number, i = divmod(number, n)
-        index.append(i)
+    index = unravel(number, shape)
     if not index:
         return ""
-    return f" at index {index[0] if len(index) == 1 else tuple(reversed(index))}"
+    return f" at index {index[0] if len(index) == 1 else index}"
 
 
 def _uploaded(data: Any, meta: Meta) -> Tensor:
@@ -346,7 +342,7 @@ def _from_known(
             kinds[meta.dtype] = None
             values.append(node.storage.item())
         elif isinstance(x, Scalar):
-            kinds[_of_type(type(x))] = None
+            kinds[dtypes.of_scalar(x)] = None
             values.append(x)
         else:
             return None
@@ -391,11 +387,8 @@ def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]
 
 def _of_type(scalar: type) -> DType:
     """Return the dtype of the scalars of a Python type or of a subclass of one."""
-    if issubclass(scalar, bool):
-        return dtypes.bool_
-    if issubclass(scalar, complex):
-        return dtypes.DEFAULT.complex
-    return dtypes.DEFAULT_INT if issubclass(scalar, int) else dtypes.DEFAULT.floating
+    plain = next(kind for kind in (bool, int, float, complex) if issubclass(scalar, kind))
+    return dtypes.of_scalar(plain(0))
 
 
 def _are_alike(values: Sequence[Any], types: set[type]) -> bool:
@@ -436,14 +429,11 @@ def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
         elif isinstance(x, Tensor):
             tensors.append(x)
         else:
-            tensors.append(Tensor(constant(op, x, _of_type(x.__class__), device)))
+            tensors.append(Tensor(constant(op, x, dtypes.of_scalar(x), device)))
     for x in tensors[1:]:
         if x.shape != tensors[0].shape:
             raise _ragged(op, f"shape {tensors[0].shape}", f"shape {x.shape}")
-    if len({(x.dtype, x.device) for x in tensors}) == 1:
-        return stack(tensors)
-    dtype = common_dtype(op, coerce(op, tensors))
-    return stack([converted(x, dtype) for x in tensors])
+    return stack(tensors)
 
 
 def _shape_of(data: Any) -> Shape:
@@ -478,7 +468,7 @@ def _flatten(
         if shape:
             raise _ragged(op, f"a sequence of length {shape[0]}", "a scalar")
         values.append(data)
-        kinds[_of_type(type(data))] = None
+        kinds[dtypes.of_scalar(data)] = None
     elif _is_nested(data):
         if not shape:
             raise _ragged(op, "a scalar", f"a sequence of length {len(data)}")

@@ -79,12 +79,12 @@ def set_printoptions(
         If a value is not valid for an option.
     """
     global _print_options
-    _print_options = changed(
+    options = changed(
         precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth,
         suppress=suppress, nanstr=nanstr, infstr=infstr, sign=sign, floatmode=floatmode,
         legacy=legacy,
     )  # fmt: skip
-    _print_options = replace(_print_options, formatter=formatter, override_repr=override_repr)
+    _print_options = replace(options, formatter=formatter, override_repr=override_repr)
 
 
 def changed(**options: Any) -> PrintOptions:
@@ -110,7 +110,7 @@ async def _repr_async(x: Tensor) -> str:
     """Asynchronous version of `repr`, for hosts in which Python cannot block."""
     await x._find_async()  # pyright: ignore[reportPrivateUsage]
     shown = _shown(x, _print_options)
-    values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
+    values = dtypes.values_of(await shown._read_async(), x.dtype)  # pyright: ignore[reportPrivateUsage]
     options = _print_options
     return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
 
@@ -120,15 +120,11 @@ def repr_of(x: Tensor, options: PrintOptions) -> str:
     return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
 
 
-def is_abbreviated(x: Tensor) -> bool:
-    """Return whether the repr of a tensor omits elements."""
-    return x.size > _print_options.threshold
-
-
 def elements(x: Tensor, options: PrintOptions) -> tuple[Shape, str, list[Any]]:
     """Return the shape and the dtype of a tensor, and the elements to show."""
     shown = _shown(x, options)
-    return x.shape, x.dtype.name, shown._flat(shown._read())  # pyright: ignore[reportPrivateUsage]
+    values = dtypes.values_of(shown._read(), x.dtype)  # pyright: ignore[reportPrivateUsage]
+    return x.shape, x.dtype.name, values
 
 
 def _shown(x: Tensor, options: PrintOptions) -> Tensor:

@@ -21,44 +21,29 @@ from py_tensor.tensors.tensor import Tensor, public
 _made: list[type] = []  # keeps the class alive, so that einops finds it
 
 
+_EINOPS = {
+    "from_numpy": "asarray", "arange": "arange", "stack_on_zeroth_dimension": "stack",
+    "add_axis": "expand_dims", "tile": "tile", "concat": "concat", "einsum": "einsum",
+}  # fmt: skip
+"""The methods of a backend of einops that are public functions."""
+
+
 def make_backend(backends: Any) -> None:
     """Create the class with which einops computes on tensors; this also registers it."""
 
     class Backend(backends.AbstractBackend):
         framework_name = "py_tensor"
+        to_numpy = staticmethod(Tensor.numpy)
 
         def __init__(self) -> None:
-            self.pt = public()
+            for method, function in _EINOPS.items():
+                setattr(self, method, getattr(public(), function))
 
         def is_appropriate_type(self, tensor: object) -> bool:
             return isinstance(tensor, Tensor)
 
-        def from_numpy(self, x: Any) -> Tensor:
-            return self.pt.asarray(x)
-
-        def to_numpy(self, x: Tensor) -> Any:
-            return x.numpy()
-
-        def arange(self, start: int, stop: int) -> Tensor:
-            return self.pt.arange(start, stop)
-
-        def stack_on_zeroth_dimension(self, tensors: Sequence[Tensor]) -> Tensor:
-            return self.pt.stack(tensors)
-
-        def add_axis(self, x: Tensor, new_position: int) -> Tensor:
-            return self.pt.expand_dims(x, new_position)
-
-        def tile(self, x: Tensor, repeats: Sequence[int]) -> Tensor:
-            return self.pt.tile(x, repeats)
-
-        def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
-            return self.pt.concat(tensors, axis=axis)
-
         def is_float_type(self, x: Tensor) -> bool:
             return x.dtype.is_floating
-
-        def einsum(self, pattern: str, *operands: Tensor) -> Tensor:
-            return self.pt.einsum(pattern, *operands)
 
     _made.append(Backend)
 

@@ -16,18 +16,11 @@ from py_tensor.tensors.tensor import Tensor
 from py_tensor.tensors.tensor import install as install
 
 # Not a literal, so that web/build/names.py does not make these names of `py_tensor` itself.
-__all__ = sorted(  # pyright: ignore[reportUnsupportedDunderAll]
-    (
-        "can_paint",
-        "can_wait",
-        "check_can_wait",
-        "drawable",
-        "finish",
-        "install",
-        "is_on_gpu",
-        "paint",
-    )
+_NAMES = (
+    *("can_paint", "can_wait", "check_can_wait", "is_on_gpu", "paint"),
+    *("drawable", "finish", "install"),
 )
+__all__ = sorted(_NAMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def can_wait() -> bool:

@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from py_tensor.base.dtypes import ALL, DType
+from py_tensor.base.errors import check_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,9 @@ class PrintOptions:
                 raise TypeError(f"PrintOptions: {name} must be a number, not {value!r}")
             if not value >= least:
                 raise ValueError(f"PrintOptions: {name} must be at least {least}, not {value}")
-        for name, words in (
-            ("floatmode", ("fixed", "unique", "maxprec", "maxprec_equal")),
-            ("sign", ("-", "+", " ")),
-            ("legacy", (False,)),
-        ):
-            if getattr(self, name) not in words:
-                known = ", ".join(map(repr, words))
-                raise ValueError(
-                    f"PrintOptions: {name} must be {known}, not {getattr(self, name)!r}"
-                )
+        modes = ("fixed", "unique", "maxprec", "maxprec_equal")
+        for name, words in (("floatmode", modes), ("sign", ("-", "+", " ")), ("legacy", (False,))):
+            check_option("PrintOptions", name, getattr(self, name), words)
 
 
 DEFAULT_OPTIONS = PrintOptions()
@@ -168,10 +162,6 @@ class _Style(NamedTuple):
     indent: str  # the indent of continuation lines, including the width of the opening bracket
     width: int
 
-    def inner(self) -> _Style:
-        """Return the style one bracket level deeper."""
-        return self._replace(indent=self.indent + " ", width=self.width - 1)
-
 
 def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style: _Style) -> str:
     """Return `words` in nested brackets, with "..." in each axis longer than twice `edgeitems`."""
@@ -183,10 +173,9 @@ def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style
     items = words
     if len(shape) > 1:
         step = len(words) // (shape[0] if kept is None else len(kept))
-        parts = (words[i : i + step] for i in range(0, len(words), step))
-        items = [
-            _rows(values_of_row, shape[1:], edgeitems, style.inner()) for values_of_row in parts
-        ]
+        rows = (words[i : i + step] for i in range(0, len(words), step))
+        inner = style._replace(indent=style.indent + " ", width=style.width - 1)
+        items = [_rows(row, shape[1:], edgeitems, inner) for row in rows]
     if kept is not None:
         items = [*items[:edgeitems], "...", *items[edgeitems:]]
     if len(shape) == 1:
@@ -374,7 +363,8 @@ def _shortest(kind: str, x: float, form: str, most: int | None) -> _Number:
 
     Zeros at the end that result from rounding up nines are removed, as in NumPy.
     """
-    digits, exponent = _identifying(_FLOATS[kind], abs(x)) if x else ("0", 0)
+    number, power_of_unit = _identifying(_FLOATS[kind], abs(x)) if x else (0, 0)
+    digits, exponent = str(number).rstrip("0") or "0", power_of_unit + len(str(number)) - 1
     decimals = len(digits) - 1 - (exponent if form == "f" else 0)
     if most is not None and most < decimals:
         head, tail, power = _digits(x, form, most)
@@ -431,15 +421,6 @@ def _scalar_text(kind: str, x: complex) -> str:
 # Digits: the shortest decimal that identifies a float.
 
 
-def _identifying(form: _Float, x: float) -> tuple[str, int]:
-    """Return digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x.
-
-    x is positive.
-    """
-    digits, power = _decimal(repr(x)) if form is _FLOATS["float64"] else _shortest_in(form, x)
-    return str(digits).rstrip("0"), power + len(str(digits)) - 1
-
-
 def _decimal(text: str) -> tuple[int, int]:
     """Return integers d and p of a text that means d * 10**p."""
     mantissa, _, exponent = text.partition("e")
@@ -447,14 +428,16 @@ def _decimal(text: str) -> tuple[int, int]:
     return int(head + fraction), int(exponent or 0) - len(fraction)
 
 
-def _shortest_in(form: _Float, x: float) -> tuple[int, int]:
-    """Return integers d and p of the shortest d * 10**p that parses as x in the dtype.
+def _identifying(form: _Float, x: float) -> tuple[int, int]:
+    """Return integers d and p of the shortest d * 10**p that parses as a positive x in the dtype.
 
     `safe` digits never confuse two normal numbers, so the shortest decimal has at most `safe`
     digits exactly if x rounded to `safe` digits, without trailing zeros, parses as x. Otherwise
     more digits are tried. The nearest decimal may fail although the next larger one succeeds:
     above a power of two, such as 2**87 in float32, the gap is twice the gap below.
     """
+    if form is _FLOATS["float64"]:
+        return _decimal(repr(x))
     unit = max(math.frexp(x)[1] - form.bits, form.least)
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
     is_normal = mantissa >= 2 ** (form.bits - 1)

@@ -39,8 +39,7 @@ from py_tensor.base.shapes import (
 )
 from py_tensor.ir import arrays
 from py_tensor.ir.arrays import Array, Run
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op
-from py_tensor.ir.reasons import Reason
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, Reason
 
 TERMS_PER_VISIT = 8  # terms of a matrix product that take as long as loading and storing an element
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
@@ -645,6 +644,16 @@ def _layout(op: Movement, attrs: Any, shape: Shape) -> Layout:
 def layout_of(node: Node) -> Layout:
     """Return the map of a movement node, from its coordinates to its operand's flat index."""
     return cast("Movement", node.op).layout(node.attrs, node.inputs[0].meta.shape)
+
+
+def is_flat(node: Node) -> bool:
+    """Return whether a movement keeps every flat index: a reshape or a trivial permutation."""
+    return (
+        node.storage is None  # a stored node has no operands
+        and node.op.reads_by_map
+        and node.meta.size == node.inputs[0].meta.size
+        and layout_of(node).is_contiguous
+    )
 
 
 @cache

@@ -7,6 +7,7 @@ functions are in layers above.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from py_tensor.base import dtypes, layout
@@ -19,32 +20,13 @@ from py_tensor.base.shapes import (
     resolve_reshape,
     size_of,
 )
-from py_tensor.ir.arrays import summed_in
+from py_tensor.ir import op as ops
+from py_tensor.ir.arrays import decoded, encoded, summed_in
 from py_tensor.ir.bind import bind, generate
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
-from py_tensor.ir.op import (
-    Assign,
-    Broadcast,
-    Cast,
-    Concat,
-    Constant,
-    Contract,
-    Count,
-    CpuOp,
-    Elementwise,
-    Gather,
-    Movement,
-    Pad,
-    Preview,
-    Reduction,
-    Reshape,
-    Roll,
-    Scatter,
-    View,
-)
 
-CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
-INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
+CONST = ops.Constant("const", vjp=NOT_DIFFERENTIABLE)
+INDEX = ops.Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
 def const(value: complex, dtype: DType, device: Any) -> Node:
@@ -280,22 +262,22 @@ def _grad_compress(g: Any, y: Any, mask: Any, values: Any, count: Any) -> tuple[
 
 
 # The attribute is the dtype.
-CAST = Cast("astype", vjp=_grad_cast)
+CAST = ops.Cast("astype", vjp=_grad_cast)
 # The attribute is the shape.
-RESHAPE = Reshape(
+RESHAPE = ops.Reshape(
     "reshape",
     vjp=_grad_reshape,
     layout=lambda shape, source: layout.Layout.contiguous(shape),
     check=resolve_reshape,
 )
-EXPAND = Movement(
+EXPAND = ops.Movement(
     "expand",
     vjp=_grad_expand,
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
 )
 # The attributes are (before, shape): reshape to `before`, then expand to `shape`.
-BROADCAST = Broadcast(
+BROADCAST = ops.Broadcast(
     "broadcast",
     vjp=_grad_broadcast,
     layout=lambda shapes, source: layout.Layout.contiguous(shapes[0]).expanded(shapes[1]),
@@ -305,26 +287,26 @@ BROADCAST = Broadcast(
     ),
 )
 # A strided view; the attributes are (shape, strides, offset).
-VIEW = View(
+VIEW = ops.View(
     "view",
     vjp=_grad_view,
     layout=lambda attrs, source: layout.Layout(*attrs),
 )
 # The first and last items along each axis, for printing; the attributes are (axes, items).
-EDGES = Preview(
+EDGES = ops.Preview(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
     layout=lambda attrs, source: layout.edges(source, *attrs),
     check=lambda name, source, attrs: check_axes(name, attrs[0], len(source)),
 )
-PAD = Pad("pad", vjp=_grad_pad)
-ASSIGN = Assign("setitem", vjp=_grad_assign)
-ROLL = Roll("roll", vjp=_grad_roll)
-CONCAT = Concat("concat", vjp=_grad_concat)
-GATHER = Gather("take_along_axis", vjp=_grad_gather)
-SCATTER = Scatter("scatter", vjp=_grad_scatter)
+PAD = ops.Pad("pad", vjp=_grad_pad)
+ASSIGN = ops.Assign("setitem", vjp=_grad_assign)
+ROLL = ops.Roll("roll", vjp=_grad_roll)
+CONCAT = ops.Concat("concat", vjp=_grad_concat)
+GATHER = ops.Gather("take_along_axis", vjp=_grad_gather)
+SCATTER = ops.Scatter("scatter", vjp=_grad_scatter)
 # (mask, values): the values where a mask is true, both flat. The attribute is their number.
-COMPRESS = CpuOp(
+COMPRESS = ops.CpuOp(
     "compress",
     vjp=_grad_compress,
     result=lambda metas, count: ((count,), metas[1].dtype),
@@ -333,7 +315,7 @@ COMPRESS = CpuOp(
 )
 
 # The scheduler knows some of these: it recognizes sums of products, and copies views into C order.
-MUL = Elementwise(
+MUL = ops.Elementwise(
     "multiply",
     wgsl={
         "f32": "{0} * {1}",
@@ -347,7 +329,7 @@ MUL = Elementwise(
     accepts=ANY,
     vjp=_grad_product,
 )
-WHERE = Elementwise(
+WHERE = ops.Elementwise(
     "where",
     wgsl={"*": "select({2}, {1}, {0})"},
     numpy=lambda np, c, x, y: np.where(c, x, y),
@@ -355,10 +337,10 @@ WHERE = Elementwise(
     leading=(dtypes.bool_,),
     vjp=_grad_where,
 )
-COPY = Elementwise(
+COPY = ops.Elementwise(
     "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), accepts=ANY, vjp=_grad_copy
 )
-COMPLEX = Elementwise(
+COMPLEX = ops.Elementwise(
     "complex",
     wgsl={"f32": "vec2f({0}, {1})"},
     numpy=lambda np, x, y: _joined(np, x, y),
@@ -366,7 +348,7 @@ COMPLEX = Elementwise(
     gives=dtypes.complex_of,
     vjp=_grad_complex,
 )
-REAL_PART = Elementwise(
+REAL_PART = ops.Elementwise(
     "real",
     wgsl={"complex64": "{0}.x"},
     numpy=lambda np, x: x.real,
@@ -374,7 +356,7 @@ REAL_PART = Elementwise(
     gives=dtypes.real_of,
     vjp=_grad_real,
 )
-IMAG_PART = Elementwise(
+IMAG_PART = ops.Elementwise(
     "imag",
     wgsl={"complex64": "{0}.y"},
     numpy=lambda np, x: x.imag,
@@ -383,7 +365,7 @@ IMAG_PART = Elementwise(
     vjp=_grad_imag,
 )
 # Keys of 64 bits that order complex numbers, for sort kernels.
-SORT_KEY = Elementwise(
+SORT_KEY = ops.Elementwise(
     "sort_key",
     wgsl={"complex64": "sort_key_complex64({0})"},
     numpy=lambda np, x: NotImplemented,  # NumPy sorts complex numbers
@@ -391,6 +373,32 @@ SORT_KEY = Elementwise(
     gives=dtypes.uint64,
     vjp=NOT_DIFFERENTIABLE,
 )
+
+
+@cache
+def bits(source: DType, target: DType) -> ops.Elementwise:
+    """Return the op that reinterprets one dtype as another of the same size.
+
+    As bool, any nonzero byte is True.
+    """
+    return ops.Elementwise(
+        f"view_{target.name}",
+        wgsl={"*": _wgsl(source, target)},
+        numpy=lambda np, x: (
+            x != 0 if target.is_bool else decoded(np, encoded(np, x, source), target)
+        ),
+        accepts=dtypes.Accepts(source.kind, lambda dtype: source, f"{source}"),
+        gives=target,
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+def _wgsl(source: DType, target: DType) -> str:
+    """Return WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
+    if source.is_packed:
+        return f"load_{target.name}(store_{source.name}({{0}}), 0u)"
+    whole = "vec2<f32>" if target.is_complex else "vec2<u32>"
+    return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"
 
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:
@@ -406,7 +414,7 @@ def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
     return total.astype(x.dtype, copy=False)
 
 
-SUM = Reduction(
+SUM = ops.Reduction(
     "sum",
     components=("T",),
     identity=lambda dtype: (0,),
@@ -427,4 +435,4 @@ def sum_all(node: Node) -> Node:
 
 
 # `matmul` and `fused_multiply_add` apply this op to expanded operands.
-CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)
+CONTRACT = ops.Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

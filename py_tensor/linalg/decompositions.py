@@ -36,9 +36,8 @@ from py_tensor.ops.elementwise import (
     sqrt,
     where,
 )
-from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
+from py_tensor.ops.factorization import CHOLESKY, DET, QR, SIDES, SLOGDET, SOLVE, rotated
 from py_tensor.ops.gather import take_along_axis
-from py_tensor.ops.jacobi import SIDES, diagonalized, orthogonalized
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
     broadcast_to,
@@ -381,7 +380,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
     if x.device.uses_numpy or n <= SIDES[x.dtype]:
-        decomposed = _parts_of_rows((diagonalized(a),))
+        decomposed = _parts_of_rows((rotated(a),))
     else:
         decomposed = _by_columns((a,))
     return EighResult(*_unscaled((scale, *decomposed)))
@@ -414,7 +413,7 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     a = low + _adjoint(low) + identity * _real(a)
     squares = sum(squared_length(matmul(a, a)), (-2, -1), keepdims=True)
     shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # at least 1.5 times the largest eigenvalue
-    columns = orthogonalized(a + shift * identity, a.shape[-1])
+    columns = rotated(a + shift * identity, a.shape[-1])
     vectors = columns / sqrt(sum(squared_length(columns), -2, keepdims=True))
     values = sum(_real(conjugated(vectors) * matmul(a, vectors)), -2)
     values, vectors = _sorted(values, vectors)
@@ -510,7 +509,7 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     if x.device.computes_cpu_ops:
         return SVDResult(*_parts_of_svd((build(_LAPACK, (x,), True),), m))
     scale, a = _scaled((x,))
-    turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
+    turned = rotated(concat((a, _identity(a, n)), -2), n)
     w, v = turned[..., :n, :], turned[..., n:, :]
     sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
     q, r = qr(w)
@@ -548,7 +547,7 @@ def svdvals(x: Operand, /) -> Tensor:
     if x.device.computes_cpu_ops:
         return _real(build(_LAPACK, (x,), False)[..., 0, :])
     scale, a = _scaled((x,))
-    w = orthogonalized(qr(a, mode="r") if m > n else a, n)
+    w = rotated(qr(a, mode="r") if m > n else a, n)
     (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
     return values * scale[..., 0]
 

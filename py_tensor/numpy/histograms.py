@@ -37,7 +37,7 @@ from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
-from py_tensor.ops.searching import element_at, is_increasing, searchsorted
+from py_tensor.ops.sorting import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

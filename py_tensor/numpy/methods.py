@@ -66,9 +66,4 @@ def pad(
 
 
 register(pad)
-for _module, _name in (
-    ("py_tensor.ops.searching", "argpartition"),
-    ("py_tensor.numpy.functional", "choose"),
-    ("py_tensor.ops.searching", "searchsorted"),
-):
-    install(_name, cast("Any", OnFirstUse(Tensor, _module, _name)))
+install("choose", cast("Any", OnFirstUse(Tensor, "py_tensor.numpy.functional", "choose")))

@@ -27,8 +27,7 @@ from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
-from py_tensor.ops.searching import is_among, isin
-from py_tensor.ops.sorting import argsort, sort
+from py_tensor.ops.sorting import argsort, is_among, isin, sort
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 

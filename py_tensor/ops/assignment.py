@@ -9,7 +9,7 @@ from typing import Any
 
 from py_tensor.base.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
 from py_tensor.base.errors import DTypeError, ShapeError, check_option
-from py_tensor.base.shapes import broadcast, parse_shape, size_of
+from py_tensor.base.shapes import broadcast, parse_shape, size_of, unravel
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import getitem, setitem, write
@@ -18,7 +18,7 @@ from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, num
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import as_given, cast_and_broadcast, with_put, with_put_along_axis
-from py_tensor.ops.sorting import sort
+from py_tensor.ops.sorting import partition, sort
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
@@ -69,8 +69,6 @@ def _partition(
     order: None = None,
 ) -> None:
     """Partition the elements along `axis` in place, as `pt.partition` does."""
-    from py_tensor.ops.searching import partition
-
     if axis is None:  # type: ignore[comparison-overlap]
         raise TypeError("partition: x.partition needs one axis; pt.partition accepts None")
     result = partition(self, kth, axis, kind, order)
@@ -291,12 +289,7 @@ class flatiter:  # noqa: N801 - NumPy's name
     @property
     def coords(self) -> tuple[int, ...]:
         """The index of the next element along each axis."""
-        inner_index: list[int] = []
-        outer = self.index
-        for size in reversed(self.base.shape[1:]):
-            outer, inner = divmod(outer, size)
-            inner_index.insert(0, inner)
-        return (outer, *inner_index) if self.base.shape else ()
+        return unravel(self.index, self.base.shape)
 
     def __getitem__(self, key: Any) -> Tensor:
         index = self._place(key)
@@ -335,11 +328,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         flat_index, n = as_index(key), len(self)
         if not -n <= flat_index < n:
             raise IndexError(f"flat: index {flat_index} is out of range for {n} elements")
-        index: list[int] = []
-        for size in reversed(self.base.shape):
-            flat_index, inner = divmod(flat_index % n, size)
-            index.insert(0, inner)
-        return tuple(index)
+        return unravel(flat_index % n, self.base.shape)
 
 
 def _set_flat(self: Tensor, value: Operand) -> None:

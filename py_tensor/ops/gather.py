@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import index as as_index
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
@@ -60,12 +59,9 @@ def take(
     tensor([30, 10, 30])
     """
     x, along = along_axis("take", tensor_beside("take", a, indices), axis, of_scalar=True)
-    checked = indices_to_take(
-        "take", in_mode("take", indices, x.shape[along], mode, x.device), x, along
-    )
-    return stored_whole(
-        "take", gather_nd(x, (along,), (checked.tensor,), along, op=checked.op), out
-    )
+    indices = in_mode("take", indices, x.shape[along], mode, x.device)
+    index, op = indices_to_take("take", indices, x, along)
+    return stored_whole("take", gather_nd(x, (along,), (index,), along, op=op), out)
 
 
 def indices_to_take(op: str, indices: Operand, x: Tensor, axis: int) -> Indices:
@@ -120,9 +116,9 @@ def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Te
             [ 4,  5,  6]])
     """
     x, along = along_axis("take_along_axis", arr, axis)
-    checked = indices_of("take_along_axis", indices, x, along)
-    x, index = beside("take_along_axis", x, checked.tensor, along)
-    return gathered(x, (along,), (index,), along, checked.op)
+    index, op = indices_of("take_along_axis", indices, x, along)
+    x, index = beside("take_along_axis", x, index, along)
+    return gathered(x, (along,), (index,), along, op)
 
 
 def beside(op: str, x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -133,10 +129,8 @@ def beside(op: str, x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor
         )
     sides = [_with_axis(v.shape, axis, 1) for v in (x, index)]
     shape = broadcast(op, *sides)
-    return (
-        expand(x, _with_axis(shape, axis, x.shape[axis])),
-        expand(index, _with_axis(shape, axis, index.shape[axis])),
-    )
+    whole, spread = (expand(v, _with_axis(shape, axis, v.shape[axis])) for v in (x, index))
+    return whole, spread
 
 
 def _with_axis(shape: Shape, axis: int, n: int) -> Shape:
@@ -195,8 +189,7 @@ def checking(result: Tensor, op: str) -> Tensor:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """How indices are expanded to the result of a gather.
 
     Attributes
@@ -228,18 +221,15 @@ def spread_over(
     walked = (*rest[:at], *common, *rest[at:])
 
     def over(index: Meta) -> tuple[Step, ...]:
-        index_shape = (
-            common if is_flat else (*(1,) * (len(common) - len(index.shape)), *index.shape)
-        )
-        index_shape = (*(1 for _ in rest[:at]), *index_shape, *(1 for _ in rest[at:]))
+        inner = common if is_flat else (*(1,) * (len(common) - len(index.shape)), *index.shape)
+        index_shape = (*(1 for _ in rest[:at]), *inner, *(1 for _ in rest[at:]))
         applied = [(RESHAPE, index_shape)] if index_shape != index.shape else []
         return steps(index, *applied, *([(EXPAND, walked)] if walked != index_shape else []))
 
     return Spread(tuple(map(over, indices)) if size_of(walked) else (), walked, full)
 
 
-@dataclass(frozen=True, slots=True)
-class Indices:
+class Indices(NamedTuple):
     """Indices on the device of the tensor that they select from.
 
     Attributes

@@ -71,9 +71,6 @@ def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
         If an index is out of range, there are more indices than axes, the shape of a mask does not
         fit, or a part is not a valid index. For indices on the GPU it is raised by the next read.
     """
-    flat_index = _place(x, key)
-    if flat_index is not None:
-        return x._element(flat_index)  # pyright: ignore[reportPrivateUsage]
     flat_index, layout, keys = _resolved(x, key)
     if flat_index is not None:
         return x._element(flat_index)  # pyright: ignore[reportPrivateUsage]
@@ -83,10 +80,9 @@ def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
         if keys and any(map(_is_array, keys)):
             return copy_or_scalar(view)
         return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not layout.shape else view
-    if all(map(_is_for_numpy, keys)):
-        at_once = x._selected(keys)  # pyright: ignore[reportPrivateUsage]
-        if at_once is not None:
-            return at_once
+    at_once = x._selected(keys) if all(map(_is_for_numpy, keys)) else None  # pyright: ignore[reportPrivateUsage]
+    if at_once is not None:
+        return at_once
     selection = _Selection.of(x, keys)
     is_view = selection.window.ndim > len(selection.parts) or any(k is Ellipsis for k in keys)
     if is_view and all(map(_is_basic, keys)):
@@ -113,9 +109,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         bits wrap around, because nothing is read to raise an error.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
-    flat_index, layout, keys = _place(x, key), None, ()
-    if flat_index is None:
-        flat_index, layout, keys = _resolved(x, key)
+    flat_index, layout, keys = _resolved(x, key)
     if flat_index is not None:
         if not x._assign_element(flat_index, value):  # pyright: ignore[reportPrivateUsage]
             write(x, Layout((), (), flat_index), value)
@@ -131,15 +125,15 @@ def _resolved(x: Tensor, key: Any) -> tuple[int | None, Layout | None, tuple[Any
     That is the place of an element in the memory of `x`, or a layout. It is neither for a key with
     masks or integer tensors. The parts of a key of Python's ints and slices are left out.
     """
+    flat_index = _place(x, key)
+    if flat_index is not None:
+        return flat_index, None, ()
     keys: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
     plain = _plain(keys)
     if plain is None:
         known = tuple(map(_known, keys))
         if any(map(is_not, known, keys)):
-            flat_index = _place(x, known)
-            if flat_index is not None:
-                return flat_index, None, known
-            keys, plain = known, _plain(known)
+            return _resolved(x, known)
     if plain is not None:
         layout = _layout_by_key(x, keys, plain)
         if layout.shape:
@@ -299,8 +293,6 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, slice):
             continue
-        if isinstance(item, int) and not isinstance(item, bool):
-            continue
         if isinstance(item, bool | Tensor | list | tuple | range):
             return items
         kind = getattr(getattr(item, "dtype", None), "kind", "i")
@@ -410,10 +402,8 @@ class _Selection:
         The view after applying the key's ints, slices and None.
     mask : Tensor, optional
         The mask, if the key has exactly one and no integer tensors.
-    start : int
-        The first axis of the window that the mask covers.
     parts : list of Tensor
-        Without such a mask, the tensors of integers or bools.
+        The tensors of integers or bools.
     places : list of int
         The first axis of the window that each part selects from.
     at : int
@@ -424,7 +414,6 @@ class _Selection:
 
     window: Tensor
     mask: Tensor | None
-    start: int
     parts: list[Tensor]
     places: list[int]
     at: int
@@ -454,7 +443,8 @@ class _Selection:
             before.append(kept)
             if _is_flag(k):  # a new axis, of which it selects 1 or 0 elements
                 basic.append(None)
-                parts.append(_flag(k, x))
+                is_tensor = isinstance(k, Tensor)
+                parts.append(reshape_copy(k, (1,)) if is_tensor else _mask((1,), bool(k), x))
                 window_axes.append(kept)
                 kept += 1
                 continue
@@ -478,9 +468,7 @@ class _Selection:
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
         single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
         mask = parts[0] if single else None
-        return _Selection(
-            window, mask, window_axes[0], parts, window_axes, 0 if apart else before[0], op
-        )
+        return _Selection(window, mask, parts, window_axes, 0 if apart else before[0], op)
 
     def read(self) -> Tensor:
         mask, window = self.mask, self.window
@@ -531,7 +519,7 @@ class _Selection:
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
         """Return the window with a value where a mask is true; None if indices are needed."""
-        window, start = self.window, self.start
+        window, start = self.window, self.places[0]
         rest = window.shape[start + mask.ndim :]
         operand = as_given(window, value, "setitem")
         if operand.ndim > len(rest):
@@ -583,11 +571,8 @@ def holds_masks(key: Any) -> bool:
     return isinstance(key, bool) or _is_mask(key)
 
 
-def _flag(key: Any, x: Tensor) -> Tensor:
-    """Return a single bool as a mask with one element."""
-    if isinstance(key, Tensor):
-        return reshape_copy(key, (1,))
-    return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
+def _mask(shape: Shape, value: bool, x: Tensor) -> Tensor:
+    return full(shape, value, dtype=dtypes.bool_, device=x.device)
 
 
 def _with_masks(item: Any, x: Tensor) -> Any:
@@ -607,8 +592,7 @@ def _as_ints(item: Any) -> Any:
     """Return nested lists in which a bool among integers is 0 or 1, as in NumPy."""
     if isinstance(item, list | tuple):
         return [_as_ints(k) for k in cast("list[Any]", item)]
-    is_flag = isinstance(item, bool) or (_is_mask(item) and not item.ndim)
-    return int(item) if is_flag else item
+    return int(item) if _is_flag(item) else item
 
 
 def _holds_tensors(item: Any) -> bool:
@@ -620,11 +604,9 @@ def _holds_tensors(item: Any) -> bool:
 
 def _selects_nothing(key: Any) -> bool:
     """Return whether a part of a key selects nothing, whatever the other parts are."""
-    if isinstance(key, list | tuple):
+    if isinstance(key, bool | list | tuple):
         return not key
-    if isinstance(key, bool) or _is_mask(key):
-        return not (key if isinstance(key, bool) else bool(key.any()))
-    return getattr(key, "size", 1) == 0
+    return not (key.any() if _is_mask(key) else getattr(key, "size", 1))
 
 
 def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
@@ -650,7 +632,7 @@ def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:
             f"index: a mask of shape {mask.shape} does not fit axes of shape {covered}, from axis"
             f" {axis} of {x.shape}"
         )
-    return full(covered, False, dtype=dtypes.bool_, device=x.device)
+    return _mask(covered, False, x)
 
 
 def _delitem(self: Tensor, key: Any, /) -> NoReturn:

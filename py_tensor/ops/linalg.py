@@ -95,12 +95,7 @@ def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], 
             subok: bool = True,
             signature: None = None,
         ) -> Tensor:
-            if (
-                dtype is not None
-                or casting is not SAME_KIND
-                or signature is not None
-                or order != "K"
-            ):
+            if dtype is not None or (casting, signature, order) != (SAME_KIND, None, "K"):
                 check_options(name, dtypes.ANY, (x1, x2), dtype, casting, signature, order)
                 if dtype is not None:
                     x1, x2 = in_dtype(name, x1, dtype), in_dtype(name, x2, dtype)
@@ -299,14 +294,10 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
     if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
-    computed_in, target = product.dtype, target_of("dot", out)
-    if (
-        target is not None
-        and computed_in.is_small
-        and computed_in.is_integer
-        and target.dtype != computed_in
-    ):
-        raise ValueError(f"dot: out must have dtype {computed_in}, not {target.dtype}")
+    dtype, target = product.dtype, target_of("dot", out)
+    must_match = target is not None and dtype.is_small and dtype.is_integer
+    if must_match and target.dtype != dtype:
+        raise ValueError(f"dot: out must have dtype {dtype}, not {target.dtype}")
     return stored_whole("dot", product, out)
 
 

@@ -46,7 +46,7 @@ from py_tensor.ops.operands import (
     widest,
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
-from py_tensor.ops.record import build, empty_node, filled
+from py_tensor.ops.record import build, filled
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
@@ -153,10 +153,8 @@ def _key_of(x: Tensor) -> tuple[Shape, tuple[int, ...], int]:
 def _reshaped(
     shape: Shape, strides: tuple[int, ...], offset: int, sizes: tuple[Any, ...]
 ) -> Layout | None:
-    layout = Layout(shape, strides, offset)
     target = resolve_reshape("reshape", shape, parse_sizes("reshape", _ints(sizes)))
-    whole = Layout.contiguous(shape)
-    return Layout.contiguous(target) if layout == whole else layout.reshaped(target)
+    return Layout(shape, strides, offset).reshaped(target)
 
 
 def _transposed(shape: Shape, strides: tuple[int, ...], offset: int) -> Layout:
@@ -167,13 +165,6 @@ def _transposed(shape: Shape, strides: tuple[int, ...], offset: int) -> Layout:
 # if that takes a copy; and the layout with the axes reversed.
 _reshapes = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout | None](_reshaped)
 _transposes = Recipes[tuple[Shape, tuple[int, ...], int], Layout](_transposed)
-
-
-def _are_ints(sizes: tuple[Any, ...]) -> bool:
-    """Return whether sizes are a tuple of Python ints, or separate Python ints."""
-    if len(sizes) == 1 and type(sizes[0]) is tuple:
-        sizes = cast("tuple[Any, ...]", sizes[0])
-    return set(map(type, sizes)) == {int}
 
 
 def reshape(a: Operand, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
@@ -206,8 +197,8 @@ def _reshape(
 ) -> Tensor:
     """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
-        sizes = (shape, *sizes)
-    if copy is None and order == "C" and type(x) is Tensor and _are_ints(sizes):
+        sizes = shape if type(shape) is tuple and not sizes else (shape, *sizes)
+    if copy is None and order == "C" and type(x) is Tensor and set(map(type, sizes)) == {int}:
         known = _reshapes[*_key_of(x), sizes]
         if known is not None:
             return x._view_by(known)  # pyright: ignore[reportPrivateUsage]
@@ -216,7 +207,7 @@ def _reshape(
     if _is_column_major("reshape", order, x, "CFA"):
         turned = reshape(transpose(x), tuple(reversed(target)), copy=copy)
         return transpose(turned)
-    layout = None if copy else x._reshaped(target)  # pyright: ignore[reportPrivateUsage]
+    layout = None if copy else _layout(x).reshaped(target)
     if layout is not None:
         return view_by(x, layout)
     if copy is False:
@@ -309,17 +300,15 @@ def transpose(a: Operand, axes: Any = None) -> Tensor:
 def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
     """Like `pt.transpose`; the axes can be separate arguments."""
     x = tensor_of(x, "transpose")
-    if not order and axes is None:
-        return view_by(x, _transposes[_key_of(x)])
     axes = order if axes is None else _given("transpose", "axes", order, axes)
+    if not len(axes) or (len(axes) == 1 and axes[0] is None):
+        return view_by(x, _transposes[_key_of(x)])
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
             f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
-    if len(axes) > 1 or (axes and axes[0] is not None):
-        return _permuted("transpose", x, _given("transpose", "axes", tuple(axes), None))
-    return view_by(x, _layout(x).permuted(tuple(range(x.ndim - 1, -1, -1))))
+    return _permuted("transpose", x, _ints(tuple(axes)))
 
 
 def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
@@ -428,8 +417,6 @@ def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
         return copy(x)
     dtype = x.dtype
     meta = meta_of(shape, dtype, x.device)
-    if not meta.size:
-        return Tensor(empty_node(meta))
     if not dtype.is_inexact and not isinstance(fill, complex):
         fill = bool(fill) if dtype.is_bool else int(fill)
     if not x.size:
@@ -511,11 +498,8 @@ def widened(x: Tensor) -> Tensor:
 
 def members_of(op: str, sequence: Any) -> list[Any]:
     """Return the items of a list or a tuple, or the slices of a tensor along its first axis."""
-    return [
-        *cast(
-            "list[Any]", sequence if isinstance(sequence, list | tuple) else tensor_of(sequence, op)
-        )
-    ]
+    members: Any = sequence if isinstance(sequence, list | tuple) else tensor_of(sequence, op)
+    return [*members]
 
 
 def _is_int(value: object) -> bool:
@@ -644,12 +628,7 @@ def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
         )
     else:
         cuts = [n // count * i for i in range(1, count)]
-    layout, whole = _layout(x), [(0, m, 1) for m in x.shape]
-    pieces: list[Tensor] = []
-    for start, stop in pairwise((0, *cuts, n)):
-        whole[along] = start, max(0, stop - start), 1
-        pieces.append(view_by(x, layout.sliced(tuple(whole))))
-    return pieces
+    return [sliced(x, along, start, stop) for start, stop in pairwise((0, *cuts, n))]
 
 
 def _parts(op: str, sections: Any) -> int | None:
@@ -700,16 +679,10 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     layout = _layout(x)
     rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
     pair = layout.permuted((a, b))
-    selected = pair.diagonal(offset) if offset else pair.diagonal()
-    return view_by(
-        x,
-        Layout(
-            (*(layout.shape[axis] for axis in rest), *selected.shape),
-            (*(layout.strides[axis] for axis in rest), *selected.strides),
-            selected.offset,
-        ),
-        writeable=False,
-    )
+    selected = pair.diagonal(offset)
+    shape = (*(layout.shape[axis] for axis in rest), *selected.shape)
+    strides = (*(layout.strides[axis] for axis in rest), *selected.strides)
+    return view_by(x, Layout(shape, strides, selected.offset), writeable=False)
 
 
 def laid_out(x: Tensor, order: str | None) -> Tensor:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain, combinations
+from itertools import chain
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError, check_option, check_order
-from py_tensor.base.shapes import axes_of, normalize_axis, size_of
+from py_tensor.base.shapes import axes_of, normalize_axis
 from py_tensor.ir.arrays import Array, summed_in
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
@@ -33,10 +33,9 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype
 from py_tensor.ops.out import Out, dtype_into, stored
-from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.rearrange import moveaxis, sliding_window_view
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
-from py_tensor.ops.sliding import sliding_window_view
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -152,15 +151,11 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
         raise ShapeError(
             f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} differ in size"
         )
-    of_left = [i for i in range(a.ndim) if i not in left]
-    of_right = [i for i in range(b.ndim) if i not in right]
-    rows, columns = tuple(a.shape[i] for i in of_left), tuple(b.shape[i] for i in of_right)
-    inside = math.prod(a.shape[i] for i in left)
-    product = matmul(
-        reshape_copy(permute(a, (*of_left, *left)), (size_of(rows), inside)),
-        reshape_copy(permute(b, (*right, *of_right)), (inside, size_of(columns))),
-    )
-    return reshape(product, (*rows, *columns))
+    of_b: list[Any] = [f"b{i}" for i in range(b.ndim)]
+    for i, j in zip(left, right, strict=True):
+        of_b[j] = i
+    kept = {*range(a.ndim), *of_b} - {*left}
+    return _product(a, tuple(range(a.ndim)), b, tuple(of_b), kept)[0]
 
 
 def _several(axes: Any) -> Sequence[Any]:
@@ -339,9 +334,8 @@ def einsum(
     order, casting
         Accepted; have no effect: results are row-major, and `dtype` may be any dtype.
     optimize
-        False contracts operands in pairs from the left, each with a matrix product. True and
-        "greedy" choose the pair with the smallest result next. "optimal" uses `einsum_path`, whose
-        result can also be passed.
+        False contracts operands in pairs from the left, each with a matrix product. True, "greedy"
+        and "optimal" use `einsum_path`, whose result can also be passed.
 
     Raises
     ------
@@ -378,24 +372,14 @@ def einsum(
         """Return the labels of the result, of the remaining operands, and of `others`."""
         return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
 
-    def growth(pair: tuple[int, int]) -> int:
-        one, other = (set(factors[number][1]) for number in pair)
-        remaining = (term for number, (_, term) in enumerate(factors) if number not in pair)
-        left = (one | other) & {*kept, *chain.from_iterable(remaining)}
-        size, first, second = (math.prod(sizes[c] for c in of) for of in (left, one, other))
-        return size - first - second
-
-    for combined in _path(text, converted_operands, optimize):
+    path = [*_path(text, converted_operands, optimize)]
+    while len(factors) > 1:
+        combined = path.pop(0) if path else range(len(factors))
         first, *others = [factors[position] for position in combined]
         factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
             first = _product(*first, *second, needed_beside(*others[n:]))
         factors.append(first)
-    while len(factors) > 1:
-        every = combinations(range(len(factors)), 2)
-        i, j = (0, 1) if optimize is False else min(every, key=growth)
-        second, first = factors.pop(j), factors.pop(i)
-        factors.insert(0, _product(*first, *second, needed_beside()))
     ((result, result_labels),) = factors
     result, result_labels = _summed(result, result_labels, set(kept))
     return stored("einsum", permute(result, tuple(map(result_labels.index, kept))), out)
@@ -429,18 +413,21 @@ def einsum_path(
 
 
 def _path(text: str, operands: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
-    """Return the contraction path, given or from NumPy: positions of operands to combine."""
+    """Return the contraction path, given or from NumPy: positions of operands to combine.
+
+    What it leaves is contracted from the left.
+    """
     is_one = not isinstance(optimize, list | tuple)
     name, *path = [optimize] if is_one else cast("list[Any]", optimize)
     if name == "einsum_path":
         return path
-    if name == "optimal":
-        return einsum_path(text, *operands, optimize=optimize)[0][1:]
-    if name not in (True, False, "greedy"):
+    if name not in (True, False, "greedy", "optimal"):
         raise ValueError(
             f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, not {name!r}"
         )
-    return ()
+    if not name or len(operands) < 3:
+        return ()
+    return einsum_path(text, *operands, optimize=optimize)[0][1:]
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:

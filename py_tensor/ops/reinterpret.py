@@ -7,13 +7,13 @@ from typing import Any
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.ir.primitives import bits
 from py_tensor.ops.bitwise import left_shift, right_shift
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import arange
 from py_tensor.ops.movement import converted, flip, reshape_copy, stack, view_by
 from py_tensor.ops.record import apply
 from py_tensor.ops.reduction import sum as total
-from py_tensor.schedule.bits import bits
 from py_tensor.tensors.tensor import Tensor
 
 _UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}

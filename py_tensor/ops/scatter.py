@@ -116,9 +116,12 @@ def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setit
     operand = as_given(x, value, op)
     if operand.device is not x.device:
         operand = _moved(op, x, operand)
-    operand = without_leading(converted(operand, x.dtype), len(shape))
+    operand = converted(operand, x.dtype)
     if operand.shape == shape:
         return operand
+    surplus = builtins.max(operand.ndim - len(shape), 0)
+    if surplus and set(operand.shape[:surplus]) == {1}:
+        operand = reshape_copy(operand, operand.shape[surplus:])
     try:
         return broadcast_to(operand, shape)
     except ShapeError:
@@ -158,14 +161,6 @@ def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
     if value.device.depth == x.device.depth == 0 and value.device.uses_numpy:
         return value.to(x.device)
     return on_one_device(op, (x, value))[1]
-
-
-def without_leading(value: Tensor, rank: int) -> Tensor:
-    """Return a value to assign without leading axes of length 1 beyond a rank, as in NumPy."""
-    surplus = value.ndim - rank
-    if surplus <= 0 or any(n != 1 for n in value.shape[:surplus]):
-        return value
-    return reshape_copy(value, value.shape[surplus:])
 
 
 def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") -> Tensor:
@@ -260,8 +255,8 @@ def read_selections() -> None:
 
 def _find_older(kept: int) -> None:
     """Find the elements of all unread selections except the latest few."""
-    alive = [x for x in (known() for known in _unread) if x is not None]
-    unread = [x for x in alive if x._selected_by_mask is not None]  # pyright: ignore[reportPrivateUsage]
+    alive = (known() for known in _unread)
+    unread = [x for x in alive if x is not None and x._selected_by_mask is not None]  # pyright: ignore[reportPrivateUsage]
     older = unread[: builtins.max(len(unread) - kept, 0)]
     _unread[:] = map(ref, unread[len(older) :])
     for y in older:

@@ -13,12 +13,20 @@ from weakref import WeakSet
 
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
+from py_tensor.ir.bind import is_recording, may_overwrite
 from py_tensor.ir.node import DROPPED, Device, Meta, Node
 from py_tensor.ir.primitives import sum_all
-from py_tensor.ir.recording import is_recording, may_overwrite
 from py_tensor.runtime.host import host
-from py_tensor.schedule.order import Request, bottom, computed_whole, make_request, topological
-from py_tensor.schedule.uses import Uses, dependents, overwritable_leaves
+from py_tensor.schedule.order import (
+    Request,
+    Uses,
+    bottom,
+    computed_whole,
+    dependents,
+    make_request,
+    overwritable_leaves,
+    topological,
+)
 
 MAX_PENDING_NODES = 1024
 MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1

@@ -265,12 +265,17 @@ Instruction = Addressed | Gather | Mask | Within | Const | Apply | Convert | Sel
 class Body:
     """Straight-line code; a value is the position of its instruction. Equal values are shared.
 
+    Bodies are equal if their instructions are.
+
     `noted` is a cache of facts about the code that do not depend on its slots; see `reroll.py`.
     """
 
     instructions: list[Instruction] = field(default_factory=list[Instruction])
-    _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int], compare=False)
     noted: dict[object, Any] = field(default_factory=dict[object, Any], compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.instructions))
 
     @classmethod
     def of(cls, instructions: Iterable[Instruction]) -> Body:

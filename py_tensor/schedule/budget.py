@@ -9,7 +9,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from py_tensor.ir.reasons import Reason
+from py_tensor.ir.node import Reason
 
 MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
 _NOTHING: frozenset[int] = frozenset()

@@ -10,28 +10,27 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import cast
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.layout import Layout, canonical_strides
 from py_tensor.base.shapes import Shape, row_major, size_of
-from py_tensor.ir.node import Node, Op
-from py_tensor.ir.op import (
-    MAX_CHOSEN,
-    MAX_JOINED,
-    Assign,
-    Concat,
-    Folding,
-    Scan,
-    Scatter,
-    Sort,
-)
+from py_tensor.ir import op as ops
+from py_tensor.ir.node import Node, Notes, Op, Reason
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.evaluate import Evaluator
+from py_tensor.schedule.evaluate import (
+    Evaluator,
+    StoredSlots,
+    identity,
+    permuted,
+    strides_over_result,
+    window_of,
+)
 from py_tensor.schedule.kernel import (
     Accumulator,
     Contraction,
@@ -46,15 +45,12 @@ from py_tensor.schedule.kernel import (
 )
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
-from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
-from py_tensor.schedule.views import identity, permuted, strides_over_result, window_of
+from py_tensor.schedule.store import Decisions, Needs, Rules, decide, space_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
 MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one iteration of each loop
-MAX_WHOLE_TO_WINDOW = (
-    4  # size of a whole relative to a written window up to which one kernel covers both
-)
+MAX_WHOLE_TO_WINDOW = 4  # relative size up to which one kernel covers a whole and its window
 
 
 def schedule(
@@ -118,7 +114,7 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
     done = 0.0
     for kernel in kernels:
         node = order[_first_write(kernel)]
-        is_written = isinstance(node.op, Assign) and kernel.in_place_target is None
+        is_written = isinstance(node.op, ops.Assign) and kernel.in_place_target is None
         share = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += share * kernel.operations()
     return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
@@ -164,99 +160,65 @@ def _results_in(body: Body) -> set[int]:
 
 def in_order(kernels: list[Kernel]) -> list[Kernel]:
     """Sort kernels so that each follows the writers of what it reads; drop those behind cycles."""
-    before = _writers(kernels)
-    waiting = list(map(len, before))
-    readers: list[list[int]] = [[] for _ in kernels]
-    for number, writers in enumerate(before):
-        for writer in writers:
-            readers[writer].append(number)
-    ready = [(_first_write(kernels[n]), n) for n, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
+    sorter = TopologicalSorter(_writers(kernels))
+    with suppress(CycleError):  # the sorter still returns what does not depend on a cycle
+        sorter.prepare()
     result: list[Kernel] = []
-    while ready:
+    ready: list[tuple[int, int]] = []
+    while True:
+        for number in sorter.get_ready():
+            heapq.heappush(ready, (_first_write(kernels[number]), number))
+        if not ready:
+            return result
         number = heapq.heappop(ready)[1]
         result.append(kernels[number])
-        for reader in readers[number]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, (_first_write(kernels[reader]), reader))
-    return result
+        sorter.done(number)
 
 
 def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
-    """Return the kernels that wait for themselves, but not those that only wait for such kernels.
-
-    These are the strongly connected components (Tarjan, Depth-first search and linear graph
-    algorithms, 1972) of several kernels, or of one that reads what it writes.
-    """
+    """Return the kernels of cycles that have none in common; without them there is no cycle."""
     before = _writers(kernels)
-    numbers: dict[int, int] = {}  # kernel -> its position in the search
-    lowest: dict[int, int] = {}  # kernel on `path` -> the first kernel on `path` that it waits for
-    path: list[int] = []  # kernels whose component is not complete
     cyclic: set[int] = set()
-    stack = list(range(len(kernels)))
-    while stack:
-        kernel = stack[-1]
-        if kernel not in numbers:
-            numbers[kernel] = lowest[kernel] = len(numbers)
-            path.append(kernel)
-            stack += [writer for writer in before[kernel] if writer not in numbers]
-            continue
-        stack.pop()
-        if kernel not in lowest:  # another kernel had put it on the stack, too
-            continue
-        lowest[kernel] = min(lowest[n] for n in (kernel, *before[kernel]) if n in lowest)
-        if lowest[kernel] == numbers[kernel]:
-            component = [path.pop()]
-            while component[-1] != kernel:
-                component.append(path.pop())
-            if len(component) > 1 or kernel in before[kernel]:
-                cyclic.update(component)
-            for member in component:
-                del lowest[member]
-    return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
+    while True:
+        try:
+            TopologicalSorter(before).prepare()
+        except CycleError as error:
+            cycle: list[int] = error.args[1]
+            cyclic.update(cycle)
+            before = {n: writers - cyclic for n, writers in before.items() if n not in cyclic}
+        else:
+            return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
 
 
-def _writers(kernels: list[Kernel]) -> list[set[int]]:
-    """Return for each kernel the numbers of the kernels that write what it reads."""
+def _writers(kernels: list[Kernel]) -> dict[int, set[int]]:
+    """Return for the number of each kernel those of the kernels that write what it reads."""
     writers: dict[int, list[int]] = {}
     for number, kernel in enumerate(kernels):
         for slot in kernel.writes():
             writers.setdefault(slot, []).append(number)
-    return [{w for slot in kernel.reads() for w in writers.get(slot, ())} for kernel in kernels]
+    return {
+        number: {writer for slot in kernel.reads() for writer in writers.get(slot, ())}
+        for number, kernel in enumerate(kernels)
+    }
 
 
 def _first_write(kernel: Kernel) -> int:
     return min(kernel.writes())
 
 
-class Builder:
+class Builder(StoredSlots):
     """Builds the kernels of a program, through a family for each node.
 
     Attributes
     ----------
-    order, slots
-        The nodes of the program, and the position of each.
-    decisions : Decisions
-    stored : set of int
-        The slots that get a buffer: those decided, and those that `need` adds.
-    reasons : dict
-        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
     kernels : list of Kernel
         The kernels made so far, in no particular order.
     """
 
     def __init__(self, program: Program, rules: Rules) -> None:
+        super().__init__(decide(program, rules))
         self.program = program
-        self.order = program.nodes
-        self.slots = program.slots
-        self.rules = rules
-        self.decisions: Decisions = decide(program, rules)
-        self.stored = set(self.decisions.stored)
-        self.reasons = dict(self.decisions.reasons)
-        self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that does not use them
-        self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
         for slot in sorted(self.stored):
@@ -276,31 +238,16 @@ class Builder:
         return self.kernels
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
-        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
-
-        A reason is given for values that were to be computed inline, until a kernel that uses them
-        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
-        """
-        if self.order[slot].storage is not None:
-            return
-        if reason is not None:
-            self.reasons.setdefault(slot, reason)
-        self.stored.add(slot)
+        """Also add an output for a reduction that was only used inside its kernel."""
         if slot in self.unstored:
-            self._store_accumulated(slot)
-        elif slot not in self.produced:
-            heapq.heappush(self.needed, -slot)
-
-    def _store_accumulated(self, slot: int) -> None:
-        """Add an output for a reduction that was only used inside its kernel."""
-        kernel, value = self.unstored.pop(slot)
-        draft = kernel.draft()
-        if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
-            access = Access(row_major(kernel.kept), 0)
-            kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
-        else:
-            self.produced.discard(slot)
-            heapq.heappush(self.needed, -slot)
+            kernel, value = self.unstored.pop(slot)
+            draft = kernel.draft()
+            if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
+                access = Access(row_major(kernel.kept), 0)
+                kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
+            else:
+                self.produced.discard(slot)
+        super().need(slot, reason)
 
     def _kernels_of(self, slot: int) -> None:
         node = self.order[slot]
@@ -343,7 +290,9 @@ class Builder:
         not be over the shape after a reshape.
         """
         d = self.decisions
-        while node.storage is None and (is_flat(node) or d.is_inline(node)) and not d.shifts(node):
+        while (
+            node.storage is None and (ops.is_flat(node) or d.is_inline(node)) and not d.shifts(node)
+        ):
             operands = [x for x in node.inputs if not x.op.constant]
             if len(operands) != 1:
                 break
@@ -359,7 +308,7 @@ class Builder:
         of them can load and store vectors.
         """
         if not self.decisions.is_written_in_pieces(node) and (
-            node.meta.size <= MAX_CHOSEN
+            node.meta.size <= ops.MAX_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
             self._map(slot, node)
@@ -391,8 +340,8 @@ class Builder:
             elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
             if (
                 not groups
-                or elements > MAX_CHOSEN
-                or len(groups[-1]) == MAX_JOINED
+                or elements > ops.MAX_CHOSEN
+                or len(groups[-1]) == ops.MAX_JOINED
                 or not self.rules.budget.fits(
                     Draft(around=needs.sources, length=len(needs.inlined) + 1)
                 )
@@ -452,7 +401,7 @@ class Builder:
         )
 
     def scan(self, slot: int, node: Node) -> None:
-        op = cast("Scan", node.op)
+        op = cast("ops.Scan", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Stage:
             return Scanned(element, Accumulator(op.fold, value, dtype))
@@ -460,7 +409,7 @@ class Builder:
         self.along(slot, node, stage)
 
     def sort(self, slot: int, node: Node) -> None:
-        op = cast("Sort", node.op)
+        op = cast("ops.Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Stage:
             # The number of low bits in which keys can differ.
@@ -550,7 +499,7 @@ class Builder:
             node = self.order[anchor]
             values = [element.value(self.slots[operand], view) for operand in node.inputs]
             dtype = node.inputs[0].meta.dtype
-            op, product = cast("Folding", node.op).folding()
+            op, product = cast("ops.Folding", node.op).folding()
             if product is not None:
                 values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
@@ -577,7 +526,7 @@ class Builder:
                     reductions.add(slot)
                 elif (
                     self.spans(slot, root)
-                    and (d.is_inline(operand) or is_flat(operand))
+                    and (d.is_inline(operand) or ops.is_flat(operand))
                     and not d.shifts(operand)
                 ):
                     members.add(slot)
@@ -590,20 +539,6 @@ class Builder:
                 else:
                     self.notes.setdefault(slot, Reason.SEVERAL)
         return self._of_one_space(candidates, root) if candidates else []
-
-    def spans(self, slot: int, root: int) -> bool:
-        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
-        d = self.decisions
-        if slot not in self.stored:
-            return True
-        node = self.order[slot]
-        return (
-            slot not in self.rules.apart
-            and slot not in d.spilled
-            and slot not in self.produced
-            and not d.is_written_in_pieces(node)
-            and d.depth[slot] == d.depth[root]
-        )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
         """Return the candidates over the space of the first, as long as their buffers fit."""
@@ -704,10 +639,10 @@ class Family:
 
 # The first family that a node's op belongs to builds its kernels.
 FAMILIES = [
-    Family(Concat, Builder.concat),
-    Family(Assign, Builder.assign),
-    Family(Scatter, Builder.scatter),
-    Family(Scan, Builder.scan),
-    Family(Sort, Builder.sort),
+    Family(ops.Concat, Builder.concat),
+    Family(ops.Assign, Builder.assign),
+    Family(ops.Scatter, Builder.scatter),
+    Family(ops.Scan, Builder.scan),
+    Family(ops.Sort, Builder.sort),
     Family(Op, Builder.inline),
 ]

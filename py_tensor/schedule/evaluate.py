@@ -1,7 +1,8 @@
 """Generating bodies: the value of a node in a kernel, down to its loads.
 
-Movement is composed into the affine map from the kernel's space to the elements of a node. If the
-result is not affine, another kernel writes the moved node to a buffer, which is read instead.
+A kernel sees a node through a view: an affine map from its space to the node's flat indices, into
+which movement is composed. If the result is not affine, another kernel writes the moved node to a
+buffer, which is read instead.
 """
 
 from __future__ import annotations
@@ -9,28 +10,15 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
-from typing import Protocol, cast
+from typing import cast
 
-from py_tensor.base.layout import Layout, compose, coordinates
+from py_tensor.base.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.base.shapes import Shape, row_major
-from py_tensor.ir.node import Node, Op
-from py_tensor.ir.op import (
-    Assign,
-    Cast,
-    Concat,
-    Contract,
-    Count,
-    Elementwise,
-    Folding,
-    Pad,
-    Reduction,
-    Roll,
-    layout_of,
-)
-from py_tensor.ir.op import Gather as GatherOp
-from py_tensor.ir.reasons import Reason
+from py_tensor.ir import op as ops
+from py_tensor.ir.node import Node, Op, Reason
 from py_tensor.schedule.body import (
     Access,
     Address,
@@ -47,47 +35,226 @@ from py_tensor.schedule.body import (
     Within,
 )
 from py_tensor.schedule.budget import Draft
-from py_tensor.schedule.store import Decisions, is_flat
-from py_tensor.schedule.views import (
-    Along,
-    IndexMap,
-    Key,
-    Window,
-    identity,
-    index_map,
-    seen_window,
-    strides_over_result,
-    window_of,
-)
+from py_tensor.schedule.store import Decisions
 
 VALUES_PER_OP = 2  # values of a body, at most: every other one is a load, a constant or moved
 MAX_VIEWS = 16  # views through which one kernel computes a node; with more, the node is stored
 
 
-class Builder(Protocol):
-    """The part of the kernel builder's interface that generating a body needs.
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """How a kernel sees a node: its flat index over the space, and where that is in range.
+
+    After the dimensions of the space, strides and ranges have one more entry for each of `along`,
+    whose coordinate is the value of an index at the point.
+    """
+
+    strides: tuple[int, ...]
+    offset: int
+    ranges: tuple[Range, ...]
+    along: tuple[Along, ...] = ()
+
+    @property
+    def access(self) -> Access:
+        """The address where the coordinates of `along` are 0."""
+        return Access(self.strides[: len(self.strides) - len(self.along)], self.offset)
+
+
+Key = tuple[int, IndexMap]  # a value: the node in a slot, seen through a view
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """An axis; its coordinate is the value of the node in a slot, seen through a view: `index`."""
+
+    index: Key
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a node whose elements come from another node.
 
     Attributes
     ----------
-    stored : set of int
-        The nodes that get a buffer.
-    produced : set of int
-        The nodes that a kernel computes already.
+    slot : int
+        The other node.
+    widths : tuple of (int, int)
+        The widths of the node before and after the window along each axis.
+    units : tuple of int, optional
+        The strides through the other node; None if it has the shape of the window.
+    first : int
+        The flat index in the other node of the window's first element.
     """
 
-    order: list[Node]
-    slots: dict[Node, int]
-    decisions: Decisions
-    stored: set[int]
-    produced: set[int]
+    slot: int
+    widths: tuple[Range, ...]
+    units: tuple[int, ...] | None = None
+    first: int = 0
+
+
+def index_map(
+    strides: tuple[int, ...],
+    offset: int,
+    ranges: tuple[Range, ...],
+    along: tuple[Along, ...],
+    extents: Shape,
+) -> IndexMap:
+    """Return the map over a space of these extents; maps that see the same elements are equal.
+
+    The coordinate of a range of one point is part of the offset. A coordinate of stride 0 is in
+    range everywhere; it is dropped if it is that of an index.
+    """
+    rank = len(extents)
+    kept_strides: list[int] = []
+    kept_ranges: list[Range] = []
+    kept_along: list[Along] = []
+    for d, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
+        moves = stride != 0 and high - low > 1
+        if not moves:
+            offset += stride * low
+        if d < rank:
+            kept_strides.append(stride if moves else 0)
+            kept_ranges.append((low, high) if moves else (0, extents[d]))
+        elif moves:
+            kept_strides.append(stride)
+            kept_ranges.append((low, high))
+            kept_along.append(along[d - rank])
+    return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along))
+
+
+def permuted(shape: Shape, axes: Sequence[int]) -> tuple[Shape, IndexMap]:
+    """Return the extents of a space over the axes in this order, and its view of a node."""
+    units = row_major(shape)
+    extents = tuple(shape[a] for a in axes)
+    strides = canonical_strides(tuple(units[a] for a in axes), extents)
+    return extents, IndexMap(strides, 0, tuple((0, n) for n in extents))
+
+
+def identity(extents: Shape) -> IndexMap:
+    """Return the flat index of the space itself."""
+    return permuted(extents, range(len(extents)))[1]
+
+
+def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
+    """Return the widths before and after a view along each axis of a shape.
+
+    None unless the view is a window: contiguous ranges in order.
+    """
+    window = layout.window_of(shape)
+    return window[1] if window is not None and window[0].is_contiguous else None
+
+
+def strides_over_result(
+    strides: tuple[int, ...], axes: tuple[int, ...], at: int, rank: int
+) -> tuple[int, ...]:
+    """Return the strides of a gather's operand over its result; 0 for the axes of the indices."""
+    rest = [s for a, s in enumerate(strides) if a not in axes]
+    return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
+
+
+def seen_window(
+    view: IndexMap, whole: Shape, window: Window, extents: Shape
+) -> tuple[tuple[tuple[int, int, int], ...], IndexMap | None] | None:
+    """Return the ranges of the space inside a window of `whole`, and the inner node's view there.
+
+    That view is None if the window is not seen. The result is None if a coordinate that bounds the
+    window depends on several dimensions.
+    """
+    widths = window.widths
+    shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
+    split = coordinates(view.strides, view.offset, view.ranges, whole)
+    if split is None:
+        return None
+    offsets, matrix = split
+    ranges, conditions = list(view.ranges), set[int]()
+    for axis, (before, _) in enumerate(widths):
+        low, high = before - offsets[axis], before + shape[axis] - offsets[axis]
+        dims = [d for d, row in enumerate(matrix) if row[axis]]
+        if len(dims) > 1 and whole[axis] != shape[axis]:
+            return None
+        if not dims and not low <= 0 < high:
+            return (), None
+        if len(dims) == 1:
+            d, step = dims[0], matrix[dims[0]][axis]
+            narrowed = _solve(step, low, high)
+            bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
+            if bounded[0] >= bounded[1]:
+                return (), None
+            if bounded != ranges[d]:
+                ranges[d] = bounded
+                conditions.add(d)
+    units = row_major(shape) if window.units is None else window.units
+    strides = tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix)
+    offset = window.first + sum(
+        (o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True)
+    )
+    mask = tuple((d, *ranges[d]) for d in sorted(conditions))
+    return mask, index_map(strides, offset, tuple(ranges), view.along, extents)
+
+
+def _solve(step: int, low: int, high: int) -> Range:
+    """Return the i for which ``low <= step * i < high``."""
+    if step > 0:
+        return -(-low // step), -(-high // step)
+    return -((high - 1) // -step), -low // -step + 1
+
+
+class StoredSlots:
+    """What gets a buffer: what was decided, and what building the kernels turns out to need.
+
+    Attributes
+    ----------
+    order, slots
+        The nodes of the program, and the position of each.
+    rules : Rules
+    decisions : Decisions
+    stored : set of int
+        The slots that get a buffer: those decided, and those that `need` adds.
+    reasons : dict
+        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
+    produced : set of int
+        The slots that a kernel computes already.
+    needed : heap of int
+        The negated slots that need a kernel, if they are not in `produced`.
+    """
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.order = decisions.order
+        self.slots = decisions.slots
+        self.rules = decisions.rules
+        self.decisions = decisions
+        self.stored = set(decisions.stored)
+        self.reasons = dict(decisions.reasons)
+        self.produced: set[int] = set()
+        self.needed: list[int] = []
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
-        """Ensure that the node in `slot` is stored in a buffer."""
-        ...
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
+
+        A reason is given for values that were to be computed inline, until a kernel that uses them
+        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
+        """
+        if self.order[slot].storage is not None:
+            return
+        if reason is not None:
+            self.reasons.setdefault(slot, reason)
+        self.stored.add(slot)
+        if slot not in self.produced:
+            heapq.heappush(self.needed, -slot)
 
     def spans(self, slot: int, root: int) -> bool:
-        """Return whether the kernel of `root` may compute the node in `slot`."""
-        ...
+        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
+        d = self.decisions
+        if slot not in self.stored:
+            return True
+        return (
+            slot not in self.rules.apart
+            and slot not in d.spilled
+            and slot not in self.produced
+            and not d.is_written_in_pieces(self.order[slot])
+            and d.depth[slot] == d.depth[root]
+        )
 
 
 _slot = cast("Callable[[Key], int]", itemgetter(0))
@@ -97,7 +264,7 @@ Make = Callable[[list[int]], int]
 class Evaluator:
     """Writes one body: the values of nodes as seen from a space of the given extents."""
 
-    def __init__(self, builder: Builder, extents: Shape, root: int | None) -> None:
+    def __init__(self, builder: StoredSlots, extents: Shape, root: int | None) -> None:
         self.builder = builder
         self.slots = builder.slots
         self.extents = extents
@@ -194,20 +361,21 @@ class Evaluator:
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
         is_stored = slot in self.builder.stored or self.builder.decisions.is_anchor(node)
         is_loaded = slot != self.root and is_stored
-        if node.storage is not None or (is_loaded and not self._merge(slot, view)):
+        if node.storage is not None:
             return self._load(slot, node, view)
+        if is_loaded:
+            reads = self._reads_with(slot) if view == self._identity else None
+            if reads is None:
+                return self._load(slot, node, view)
+            self._merge(slot, reads)
         step = Evaluator.moved if node.op.reads_by_map else _STEPS[type(node.op)]
         return step(self, slot, node, view)
 
-    def _merge(self, slot: int, view: IndexMap) -> bool:
-        """Make a stored node one more output of this kernel; return whether there is room."""
-        reads = self._reads_with(slot) if view == self._identity else None
-        if reads is None:
-            return False
+    def _merge(self, slot: int, reads: set[int]) -> None:
+        """Make a stored node one more output of this kernel, which then reads these slots."""
         self._reads = reads
         self._merged.add(slot)
         self.builder.produced.add(slot)
-        return True
 
     def takes(self, slot: int) -> bool:
         """Return whether a stored node can be one more output of this kernel."""
@@ -281,9 +449,9 @@ class Evaluator:
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand, seen through the movement's map."""
-        if is_flat(node):
+        if ops.is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
-        inner = self._composed(view, layout_of(node))
+        inner = self._composed(view, ops.layout_of(node))
         if inner is None:
             return self._load_materialized(slot, node, view)
         return [(self.slots[node.inputs[0]], inner)], lambda values: values[0]
@@ -294,13 +462,13 @@ class Evaluator:
 
     def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[operand], view) for operand in node.inputs]
-        op, dtype = cast("Elementwise", node.op), node.meta.dtype
+        op, dtype = cast("ops.Elementwise", node.op), node.meta.dtype
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return a reduction of few elements, or of products of them, written out as arithmetic."""
         axes: tuple[int, ...] = node.attrs
-        fold, multiplied = cast("Folding", node.op).folding()
+        fold, multiplied = cast("ops.Folding", node.op).folding()
         op = fold.pairwise
         assert op is not None
         shape = node.inputs[0].meta.shape
@@ -406,16 +574,18 @@ class Evaluator:
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "only a window is assigned by a kernel over the whole"
-        inside = Window(self.slots[value], widths)
-        shape = node.meta.shape
-        return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
+        return self._inside(slot, node, view, Window(self.slots[value], widths), whole)
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand inside its window, the fill value outside."""
         operand, fill = node.inputs
-        inside = Window(self.slots[operand], node.attrs)
-        shape = node.meta.shape
-        return self._chosen(slot, node, shape, view, [inside], (self.slots[fill], view))
+        return self._inside(slot, node, view, Window(self.slots[operand], node.attrs), fill)
+
+    def _inside(
+        self, slot: int, node: Node, view: IndexMap, window: Window, outside: Node
+    ) -> tuple[list[Key], Make]:
+        below = self.slots[outside], view
+        return self._chosen(slot, node, node.meta.shape, view, [window], below)
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand whose part of the axis contains the coordinates."""
@@ -518,14 +688,14 @@ class Evaluator:
 
 # The method that writes the ops of each class into a body, apart from movement.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
-    Assign: Evaluator.assigned,
-    Cast: Evaluator.convert,
-    Concat: Evaluator.joined,
-    Contract: Evaluator.unrolled,
-    Count: Evaluator.index,
-    Elementwise: Evaluator.apply,
-    GatherOp: Evaluator.gather,
-    Pad: Evaluator.padded,
-    Reduction: Evaluator.unrolled,
-    Roll: Evaluator.rolled,
+    ops.Assign: Evaluator.assigned,
+    ops.Cast: Evaluator.convert,
+    ops.Concat: Evaluator.joined,
+    ops.Contract: Evaluator.unrolled,
+    ops.Count: Evaluator.index,
+    ops.Elementwise: Evaluator.apply,
+    ops.Gather: Evaluator.gather,
+    ops.Pad: Evaluator.padded,
+    ops.Reduction: Evaluator.unrolled,
+    ops.Roll: Evaluator.rolled,
 }

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Self, cast
 
 from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import size_of
+from py_tensor.ir.node import Reason
 from py_tensor.ir.op import Reduction, Scan, Scatter, Sort
-from py_tensor.ir.reasons import Reason
 from py_tensor.schedule.body import Access, Body, Check, Load
 from py_tensor.schedule.branches import operations_of
 from py_tensor.schedule.budget import Draft
@@ -75,18 +75,9 @@ class Stage:
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
         return self
 
-    def with_slots(self, number: Callable[[int], int]) -> Self | None:
-        """Return the same stage for nodes in other slots.
-
-        None if a kind of stage does not implement this; its kernels are then lowered each time.
-        """
-        return None
-
-    def structure(self) -> tuple[object, ...]:
-        """Return a key that is equal for equal stages: all fields, with bodies as instructions."""
-        names: tuple[str, ...] = cast("Any", self).__match_args__
-        fields = (getattr(self, name) for name in names)
-        return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        """Return the same stage for nodes in other slots; every field with slots is replaced."""
+        raise NotImplementedError(f"{type(self).__name__}: has no with_slots")
 
     def loads(self) -> list[Load]:
         """Return the loads of the stage outside its bodies."""
@@ -315,9 +306,9 @@ class Whole:
     size: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # it only changes while `Builder` makes it
 class Kernel:
-    """One kernel.
+    """One kernel; equal kernels compute the same from the same slots.
 
     Attributes
     ----------
@@ -374,50 +365,21 @@ class Kernel:
     def accumulators(self) -> list[Accumulator]:
         return [fold for stage in self.stages for fold in stage.accumulators()]
 
-    def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
-        """Return the same kernel for nodes in other, distinct slots.
-
-        None if a stage does not implement `with_slots`.
-        """
+    def with_slots(self, number: Callable[[int], int]) -> Kernel:
+        """Return the same kernel for nodes in other, distinct slots."""
         whole = self.in_place_target
-        stages: list[Stage] = []
-        for stage in self.stages:
-            moved = stage.with_slots(number)
-            if moved is None:
-                return None
-            stages.append(moved)
 
         def stored(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-            return tuple(
-                Output(number(o.slot), o.value, o.dtype, o.access, o.whole) for o in outputs
-            )
+            return tuple(replace(o, slot=number(o.slot)) for o in outputs)
 
-        return Kernel(
-            self.kept,
-            self.reduced,
-            tuple(stages),
-            self.row.with_slots(number),
-            stored(self.outputs),
-            self.label,
-            self.spread.with_slots(number),
-            stored(self.spread_outputs),
-            self.slab,
-            None if whole is None else Whole(number(whole.slot), whole.size),
-        )
-
-    def structure(self) -> tuple[object, ...]:
-        """Return a key that is equal for equal kernels."""
-        return (
-            self.kept,
-            self.reduced,
-            tuple(stage.structure() for stage in self.stages),
-            tuple(self.row.instructions),
-            self.outputs,
-            self.label,
-            tuple(self.spread.instructions),
-            self.spread_outputs,
-            self.slab,
-            self.in_place_target,
+        return replace(
+            self,
+            stages=tuple(stage.with_slots(number) for stage in self.stages),
+            row=self.row.with_slots(number),
+            outputs=stored(self.outputs),
+            spread=self.spread.with_slots(number),
+            spread_outputs=stored(self.spread_outputs),
+            in_place_target=None if whole is None else replace(whole, slot=number(whole.slot)),
         )
 
     def operations(self) -> int:

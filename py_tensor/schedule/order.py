@@ -1,9 +1,14 @@
-"""Which nodes a flush computes, and their order."""
+"""Which nodes a flush computes, in which order, and what else needs them.
+
+A request has the nodes. Uses outside it decide which leaves it may overwrite, and which nodes it
+also computes.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 from math import copysign
@@ -15,6 +20,7 @@ from py_tensor.ir.program import Program
 PREVIEWED_BYTES = 1 << 26  # tensors up to this size are stored even if only their edges are shown
 PREVIEWED_NODES = 32  # ops of an expression that is computed again to show its edges
 _number = attrgetter("number")
+FEW = 16  # pending nodes outside a flush that are searched even for the smallest flush
 OVERWRITTEN_BYTES = 1 << 20  # leaves from this size on may be overwritten once they are unused
 
 
@@ -185,3 +191,220 @@ def bottom(node: Node) -> Node:
             break
         node = inputs[0]
     return node
+
+
+class Uses(dict[Node, int]):
+    """Node -> how often it is an operand of pending nodes and their ancestors.
+
+    Walking over everything that is pending for each of many requests would take quadratic time.
+    Instead, each node is counted once, when a request is made while many nodes are pending. The
+    table keeps its nodes alive, and all their operands have been counted. It must be replaced by an
+    empty one when a pending node is removed from its device other than by a completed flush.
+
+    Attributes
+    ----------
+    is_changing : bool
+        Set while counts change. If it is still set afterwards, an interrupt has corrupted them.
+    """
+
+    __slots__ = ("_youngest", "is_changing")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_changing = False
+        self._youngest: Node | None = None  # the newest pending node that is counted
+
+    def count(self, pending: Iterable[Node], inside: Container[Node]) -> None:
+        """Count the operands of pending nodes (newest last) and of their ancestors.
+
+        Nodes `inside` the flush will soon not be pending any more.
+        """
+        self.is_changing = True
+        stack: list[Node] = []
+        nodes = list(pending)  # another thread may record nodes while this runs
+        for node in reversed(nodes):
+            if node is self._youngest:
+                break  # it and all older nodes were counted before
+            if node not in self:
+                stack.append(node)
+        self._youngest = next((node for node in reversed(nodes) if node not in inside), None)
+        self.update(dict.fromkeys(stack, 0))
+        while stack:
+            for operand in stack.pop().inputs:
+                count = self.get(operand)
+                if count is None:
+                    self[operand] = 1
+                    stack.append(operand)
+                else:
+                    self[operand] = count + 1
+        self.is_changing = False
+
+    def counted(self, order: Iterable[Node]) -> list[tuple[Node, tuple[Node, ...]]]:
+        """Return the nodes among `order` that were counted, and their operands."""
+        return [(node, node.inputs) for node in order if node in self] if self else []
+
+    def outside(self, order: list[Node]) -> set[int]:
+        """Return the slots of a flush that are operands of counted nodes outside it."""
+        inside = Counter([x for _, operands in self.counted(order) for x in operands])
+        return {slot for slot, node in enumerate(order) if self.get(node, 0) > inside[node]}
+
+    def remove(
+        self, counted: list[tuple[Node, tuple[Node, ...]]], pending: Mapping[Node, int]
+    ) -> None:
+        """Remove the nodes that a flush computed, and those that only they used.
+
+        `counted` is the result of the method `counted` for the order of the flush, before it ran.
+        """
+        self.is_changing = True
+        for node, operands in reversed(counted):
+            if node.storage is None and (self[node] or node in pending):
+                continue
+            for operand in operands:
+                self[operand] -= 1
+            if not self[node]:
+                del self[node]
+        self.is_changing = False
+
+
+def overwritable_leaves(
+    request: Request,
+    pending: Mapping[Node, int],
+    uses: Uses,
+    others: Callable[[], Iterable[Node]],
+    may_overwrite: Callable[[Node], bool],
+) -> frozenset[int]:
+    """Return the large leaves of a request that cannot be read after it.
+
+    A leaf can be read through a tensor that holds it or a view of it; both count as `live`. It can
+    also be read by a pending node that has it as an operand. Nodes of the flush drop their operands
+    when they are stored. Its intermediate results do not need their operands afterwards, unless a
+    node outside the flush has such a result as an operand.
+
+    Parameters
+    ----------
+    others : callable
+        Returns nodes that may still be computed besides pending ones: those that the request was
+        made for, and those of other requests in progress. Nodes of the flush may be among them.
+    may_overwrite : callable
+        Whether the backend can overwrite the elements of a stored node.
+    """
+    program = request.program
+    order, slots, wanted = program.nodes, program.slots, program.outputs
+    leaves = [
+        slot
+        for slot, node in enumerate(order)
+        if node.storage is not None
+        and node.meta.nbytes >= OVERWRITTEN_BYTES
+        and not node.live
+        and may_overwrite(node)
+    ]
+    if not leaves:
+        return frozenset()
+    kept = _shared(request, pending, uses)
+    outside: list[Node] = []
+    for node in others():
+        if node in slots:
+            kept.add(slots[node])
+        else:
+            outside.append(node)
+    kept |= _reached(slots, outside)
+    for slot in range(len(order) - 1, -1, -1):
+        node = order[slot]
+        lives_on = node.storage is None and slot not in wanted
+        if lives_on and (slot in kept or node.live or node in pending):
+            kept.update([slots[operand] for operand in node.inputs])
+    return frozenset(leaves) - kept
+
+
+def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> list[Node]:
+    """Return the pending nodes outside a flush that need its intermediate results.
+
+    If they were not computed too, the intermediate results would be recomputed for each of them.
+    Also, in a loop that reads one of several interdependent states, the expressions of the other
+    states would grow in every iteration.
+    """
+    program = request.program
+    order, slots = program.nodes, program.slots
+    if not _outside(request, pending):
+        return []
+    passing = [
+        node
+        for node in order
+        if node.inputs and not node.live and not _will_be_stored(program, node)
+    ]
+    if not passing or request.previews:
+        return []
+    shared = _shared(request, pending, uses)
+    needed = [node for node in passing if slots[node] in shared]
+    if not needed:
+        return []
+    # list(): another thread may record nodes while this runs.
+    outside = [
+        node
+        for node in list(pending)
+        if node.live and node.meta.nbytes <= request.max_bytes and node not in slots
+    ]
+    return _needing(slots, needed, outside)
+
+
+def _outside(request: Request, pending: Mapping[Node, int]) -> int:
+    """Count the pending nodes outside a flush; if they are few, only those with operands."""
+    count = len(pending) - sum(map(pending.__contains__, request.live))
+    if 0 < count <= FEW:
+        slots = request.program.slots
+        # list(): another thread may record nodes while this runs.
+        return sum(bool(node.inputs) and node not in slots for node in list(pending))
+    return count
+
+
+def _will_be_stored(program: Program, node: Node) -> bool:
+    below = bottom(node)
+    return below.storage is not None or program.slots[below] in program.outputs
+
+
+def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[int]:
+    """Return the slots of a flush that are operands of pending nodes outside, or ancestors."""
+    count = _outside(request, pending)
+    if count <= 0:
+        return set()
+    if count <= max(FEW, len(request.program.nodes)):
+        slots = request.program.slots
+        return _reached(slots, [node for node in list(pending) if node not in slots])
+    uses.count(pending, request.program.slots)
+    return uses.outside(request.program.nodes)
+
+
+def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
+    """Return the slots of a flush that nodes outside, or their ancestors, have as operands.
+
+    The search stops at nodes of the flush.
+    """
+    reached: set[int] = set()
+    nodes = list(outside)
+    seen = set(nodes)
+    for node in nodes:  # grows during the loop
+        for operand in node.inputs:
+            if operand in slots:
+                reached.add(slots[operand])
+            elif operand.inputs and operand not in seen:
+                seen.add(operand)
+                nodes.append(operand)
+    return reached
+
+
+def _needing(slots: dict[Node, int], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
+    """Return the nodes of `outside` that reach some of `needed` without passing the flush."""
+    needing = set(needed)
+    done: set[Node] = set()
+    stack = outside[::-1]
+    while stack:
+        node = stack[-1]
+        rest = [x for x in node.inputs if x.inputs and x not in done and x not in slots]
+        if rest and node not in done:
+            stack += rest
+            continue
+        stack.pop()
+        done.add(node)
+        if not needing.isdisjoint(node.inputs):
+            needing.add(node)
+    return [node for node in outside if node in needing]

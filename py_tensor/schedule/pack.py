@@ -27,7 +27,7 @@ MIN_SIMILAR = 8  # similar kernels: with fewer, compiling another program does n
 MAX_PACK = 8  # kernels in a pack, and slices of a slab
 MAX_CODE = 96  # instructions of a pack; SwiftShader compiles 4 sinh in 0.5 s, 8 in minutes
 
-_Structure = tuple[object, ...]
+_Structure = tuple[Kernel, bool]
 
 
 @dataclass(slots=True)
@@ -102,9 +102,8 @@ def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]
     """Return a key of what a kernel computes in any slots, and the buffers that it reads."""
     numbers = defaultdict[int, int](count().__next__)  # by slot, in order of appearance
     numbered = kernel.with_slots(numbers.__getitem__)
-    assert numbered is not None
     reads = kernel.reads()
-    return (numbered.structure(), slab), tuple(slot for slot in numbers if slot in reads)
+    return (numbered, slab), tuple(slot for slot in numbers if slot in reads)
 
 
 def _divided(run: list[_Member], budget: Budget) -> Iterator[list[_Member]]:

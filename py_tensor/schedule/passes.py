@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from py_tensor.ir.node import Notes
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
 from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.loops import Repeated, repeated, shorten
 from py_tensor.schedule.pack import pack
 from py_tensor.schedule.row_fusion import Fits, fuse_rows
-from py_tensor.schedule.shortened import Repeated, moved_kernel, repeated, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Schedule:
         """Return the kernels of all iterations."""
         if self.repeated is None:
             return self.kernels
-        return self.repeated.applied(self.kernels, moved_kernel)
+        return self.repeated.applied(self.kernels, Kernel.with_slots)
 
     def all_notes(self) -> Notes:
         """Return the reasons for the given program."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from py_tensor.base.layout import canonical_strides
 from py_tensor.base.shapes import Shape, row_major
-from py_tensor.ir.reasons import Notes, Reason
+from py_tensor.ir.node import Notes, Reason
 from py_tensor.schedule.body import (
     Access,
     Accumulated,

@@ -1,7 +1,7 @@
 """Which nodes get a buffer: the cost rules for storing or recomputing values.
 
 A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut after it, or if
-computing it inside its consumers would cost more than storing it. `ir/repetition.py` finds loops.
+computing it inside its consumers would cost more than storing it. `Program.loops` has the loops.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from typing import Any, NamedTuple, cast
 
 from py_tensor.base.layout import Layout, compose, coordinates
 from py_tensor.base.shapes import row_major
-from py_tensor.ir.node import Node
-from py_tensor.ir.op import Concat, Folding, layout_of
+from py_tensor.ir.node import Node, Reason
+from py_tensor.ir.op import Concat, Folding, is_flat, layout_of
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Reason
 from py_tensor.schedule.body import Access, Load
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.cuts import cuts
 from py_tensor.schedule.kernel import FAULTS
+from py_tensor.schedule.loops import cuts, rerolls
 from py_tensor.schedule.order import bottom, is_equal
 
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
@@ -276,16 +275,6 @@ class Decisions:
             return False
         limit = CHEAP_UNDER_EXPANSION if points <= 2 * node.meta.size else 1
         return self.cost(slot, limit) > limit
-
-
-def is_flat(node: Node) -> bool:
-    """Return whether a movement keeps every flat index: a reshape or a trivial permutation."""
-    return (
-        node.storage is None  # a stored node has no operands
-        and node.op.reads_by_map
-        and node.meta.size == node.inputs[0].meta.size
-        and layout_of(node).is_contiguous
-    )
 
 
 def decide(program: Program, rules: Rules) -> Decisions:
@@ -781,16 +770,6 @@ def _equal_constants(d: Decisions) -> None:
     for first, others in copies.items():
         if all(is_equal(d.order[slot], d.order[first]) for slot in others):
             d.merged_constants.update(dict.fromkeys(others, first))
-
-
-def rerolls(node: Node) -> bool:
-    """Return whether a node uses only the element at its own index of each operand."""
-    if node.storage is not None:
-        return False
-    if bottom(node).op.constant or is_flat(node):
-        return True
-    moves = node.op.reads_by_map or node.op.shifts or node.op.generates
-    return node.op.inline and not moves and not node.op.buffered(node)
 
 
 def _store_shared(d: Decisions) -> None:

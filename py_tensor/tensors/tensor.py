@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Complex, Integral, Real
 from operator import index as as_index
@@ -27,9 +28,9 @@ from py_tensor.base.dtypes import (
 from py_tensor.base.errors import DeviceError, check_order
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
-from py_tensor.ir.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
+from py_tensor.ir.bind import Recipes, Step, bind, bind_known, follow, step
 from py_tensor.ir.node import DROPPED, Device, Meta, Node, meta_of
-from py_tensor.ir.op import Elementwise, layout_of
+from py_tensor.ir.op import Elementwise, is_flat, layout_of
 from py_tensor.ir.primitives import (
     ASSIGN,
     COMPLEX,
@@ -39,15 +40,14 @@ from py_tensor.ir.primitives import (
     REAL_PART,
     RESHAPE,
     VIEW,
+    bits,
     constant,
 )
 from py_tensor.runtime.device import MAX_DROPPED
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import WRITING
 from py_tensor.runtime.storage import COPIED_BYTES
-from py_tensor.schedule.bits import bits
 from py_tensor.schedule.order import bottom
-from py_tensor.schedule.store import is_flat
 
 if TYPE_CHECKING:
     from py_tensor.tensors.methods import Methods  # a stub, written by `npm run names`
@@ -108,6 +108,7 @@ class Owner:
             self._most = MAX_DEAD_VIEWS + 2 * len(current)
 
 
+@dataclass(slots=True)
 class Selected:
     """The elements of a vector where a mask is true, while their number is unknown.
 
@@ -120,17 +121,17 @@ class Selected:
         Both flat. They keep the elements as they were when the selection was made.
     find : callable
         Returns the values where a mask is true: `values_where` of `ops/scatter.py`.
+    left : int
+        How often the values are still reduced with the mask.
     """
 
-    __slots__ = ("_left", "find", "mask", "values")
+    mask: Tensor
+    values: Tensor
+    find: Callable[[Tensor, Tensor, int | None], Tensor]
+    left: int = MAX_MASKED_REDUCTIONS
 
-    def __init__(
-        self, mask: Tensor, values: Tensor, find: Callable[[Tensor, Tensor, int | None], Tensor]
-    ) -> None:
-        self.mask = mask._snapshot()  # pyright: ignore[reportPrivateUsage]
-        self.values = values._snapshot()  # pyright: ignore[reportPrivateUsage]
-        self.find = find
-        self._left = MAX_MASKED_REDUCTIONS
+    def __post_init__(self) -> None:
+        self.mask, self.values = self.mask._snapshot(), self.values._snapshot()  # pyright: ignore[reportPrivateUsage]
 
     @property
     def nbytes(self) -> int:
@@ -143,8 +144,8 @@ class Selected:
 
         In a trace all of them do, because the number of values is never known.
         """
-        self._left -= 1
-        return self._left >= 0 or self.mask.device.depth > 0
+        self.left -= 1
+        return self.left >= 0 or self.mask.device.depth > 0
 
 
 class View:
@@ -339,7 +340,9 @@ class Tensor(Methods):
         selected = self._selected_by_mask
         if selected is not None:
             total = selected.mask.sum()
-            self._resolve_selection(selected, int(total._flat(await total._read_async())[0]))
+            self._resolve_selection(
+                selected, int(values_of(await total._read_async(), total.dtype)[0])
+            )
 
     @property
     def _selected_by_mask(self) -> Selected | None:
@@ -365,13 +368,10 @@ class Tensor(Methods):
         alias = self._alias
         return alias.layout if type(alias) is View else self._node.meta.layout
 
-    def _reshaped(self, shape: Shape) -> Layout | None:
-        """Return the layout for another shape; None if that needs a copy."""
+    def _memory(self) -> tuple[Tensor, Elementwise | None]:
+        """Return the tensor that owns the memory, and the op from its elements to this one's."""
         alias = self._alias
-        if type(alias) is View:
-            return alias.layout.reshaped(shape)
-        meta = self._node.meta
-        return meta_of(shape, meta.dtype, meta.device).layout
+        return (alias.base, alias.part) if type(alias) is View else (self, None)
 
     def _view_by(
         self, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
@@ -384,7 +384,7 @@ class Tensor(Methods):
         alias = self._alias
         if type(alias) is View:
             if part is not None and alias.part is not None:
-                return Tensor(_made_of(part, self._node))._read_only()
+                return Tensor(bind(part, (self._node,)))._read_only()
             base, writeable = alias.base, writeable and alias.writeable
             part = alias.part or part
         elif alias is not None:
@@ -393,30 +393,21 @@ class Tensor(Methods):
             base = self
         else:  # `is_scalar`, without a call
             return Tensor(_view_node(self._node, layout, part))
-        seen = base._node
-        view = View(base, layout, writeable, part=part)
-        return Tensor(_view_node(seen, layout, part))._as_view(view, seen)
+        return _new_view(base, layout, writeable, part)
 
     def _view_bits(self, dtype: DType) -> Tensor:
         """Return a view of this tensor's memory as elements of another dtype of the same size.
 
         For the parts of complex elements, and for a scalar, it is a copy.
         """
-        alias = self._alias
-        base: Tensor = alias.base if type(alias) is View else self
+        base, _ = self._memory()
         if base.itemsize != self.itemsize or self.is_scalar:
-            copied = (
-                self
-                if dtype is self.dtype
-                else Tensor(_made_of(bits(self.dtype, dtype), self._node))
-            )
+            copied = self
+            if dtype is not self.dtype:
+                copied = Tensor(bind(bits(self.dtype, dtype), (self._node,)))
             return copied if self.is_scalar else copied._read_only()
-        layout, seen = self._layout, base._node
-        writeable = alias is None or alias.writeable
         part = None if dtype is base.dtype else bits(base.dtype, dtype)
-        return Tensor(_view_node(seen, layout, part))._as_view(
-            View(base, layout, writeable, part=part), seen
-        )
+        return _new_view(base, self._layout, self.flags.writeable, part)
 
     def _read_only(self) -> Tensor:
         """Make the tensor read-only and return it."""
@@ -425,24 +416,20 @@ class Tensor(Methods):
 
     def _element(self, index: int) -> Tensor:
         """Return the element at a flat index of the memory, as a scalar."""
-        alias = self._alias
-        base = alias.base if type(alias) is View else self
+        base, part = self._memory()
         node = base._node
         whole = node.meta
         if node.storage is None and whole.device.should_copy(node):
             base._replace(lambda view: bind(COPY, (view,)))
             node = base._node
-        plain = type(alias) is not View or alias.part is None
-        if plain and (element := whole.device.element(node, index)) is not None:
+        if part is None and (element := whole.device.element(node, index)) is not None:
             return Tensor(element)
         if whole.size > 1:
             meta = meta_of((), whole.dtype, whole.device)
             node = bind_known(VIEW, (node,), ((), (), index), meta)
         elif whole.shape:
             node = bind(RESHAPE, (node,), ())
-        if type(alias) is View and alias.part is not None:
-            return Tensor(bind(alias.part, (node,)))
-        return Tensor(_copy_if_view(node))
+        return Tensor(_copy_if_view(node) if part is None else bind(part, (node,)))
 
     def _known_index(self) -> int | None:
         """Return the integer of a scalar that can be read without waiting; None for others."""
@@ -456,10 +443,9 @@ class Tensor(Methods):
 
     def _selected(self, key: tuple[Any, ...]) -> Tensor | None:
         """Return the elements that a key of arrays selects, if the device computes them at once."""
-        alias = self._alias
-        if type(alias) is View and alias.part is not None:
+        base, part = self._memory()
+        if part is not None:
             return None
-        node = alias.base._node if type(alias) is View else self._node
         items: list[Any] = []
         for item in key:
             if isinstance(item, Tensor):
@@ -467,18 +453,14 @@ class Tensor(Methods):
                 if not item.meta.device.is_readable_now(item):
                     return None
             items.append(item)
+        node = base._node
         selected = node.meta.device.select(node, self._layout, tuple(items))
         return None if selected is None else Tensor(selected)
 
     def _assign_element(self, index: int, value: Any) -> bool:
         """Write a value in place at a flat index of the memory, and return True, if possible."""
-        alias = self._alias
-        base = self
-        if type(alias) is View:
-            if alias.part is not None:
-                return False
-            base = alias.base
-        if not base._node.meta.device.computes_at_once:
+        base, part = self._memory()
+        if part is not None or not base._node.meta.device.computes_at_once:
             return False
         operand = value._node if type(value) is Tensor else value
         if base._alias is not None:
@@ -489,12 +471,9 @@ class Tensor(Methods):
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
         """Return the result of `read` on this tensor, as a view whose layout `find` returns."""
-        alias = self._alias
-        base = alias.base if type(alias) is View else self
-        writeable = alias is None or alias.writeable
-        part = alias.part if type(alias) is View else None
-        seen = base._node
-        return read()._as_view(View(base, None, writeable, find, part), seen)
+        base, part = self._memory()
+        view, seen = View(base, None, self.flags.writeable, find, part), base._node
+        return read()._as_view(view, seen)
 
     def _as_view(self, view: View, seen: Node) -> Tensor:
         """Turn a tensor whose node was made from the base's node into a view of the base."""
@@ -583,20 +562,16 @@ class Tensor(Methods):
         """
         if not layout.size:
             return
-        alias = self._alias
-        base = alias.base if type(alias) is View else self
-        part = alias.part if type(alias) is View else None
+        base, part = self._memory()
         meta = base._node.meta
         if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
             value = _copy_if_view(value)
 
             def made(whole: Node) -> Node:
                 written = _with_part(whole, layout, value, part)
-                if written.meta is not meta:
-                    written = bind(
-                        RESHAPE if written.meta.shape else EXPAND, (written,), meta.shape
-                    )
-                return written
+                if written.meta is meta:
+                    return written
+                return bind(RESHAPE if written.meta.shape else EXPAND, (written,), meta.shape)
 
             base._replace(made)
         else:
@@ -694,7 +669,7 @@ class Tensor(Methods):
     @shape.setter
     def shape(self, shape: Any) -> None:
         target = resolve_reshape("shape", self.shape, parse_sizes("shape", shape))
-        layout = self._reshaped(target)
+        layout = self._layout.reshaped(target)
         if layout is None:
             raise AttributeError(
                 f"shape: {self.shape} cannot become {target} without a copy; use reshape"
@@ -755,8 +730,8 @@ class Tensor(Methods):
     @property
     def _steps(self) -> tuple[int, ...]:
         """The strides in bytes, for any view."""
-        step = self.itemsize if self.base is None else self.base.itemsize
-        return tuple(step * s for s in self._layout.strides)
+        base, _ = self._memory()
+        return tuple(base.itemsize * s for s in self._layout.strides)
 
     def __copy__(self) -> Tensor:
         return self.copy()
@@ -799,20 +774,16 @@ class Tensor(Methods):
                 node = bind(COPY, (node,))
         return node
 
-    def _source(self) -> tuple[Node, Layout | None]:
-        """Return the node to read for this tensor's elements, and their layout in it.
+    def _stored(self) -> tuple[Node, Layout | None]:
+        """Return the node to read for this tensor's elements, computed, and their layout in it.
 
         None means all of the node's elements in order. A small node is read as a whole, because the
         host keeps a copy of it.
         """
-        return _part_of_small(self._node) or (self._to_read(), None)
-
-    def _stored(self) -> tuple[Node, Layout | None]:
-        """Return `_source`, computed."""
         device = self._node.meta.device
         with device.lock:
             device.collect()
-            node, layout = self._source()
+            node, layout = _part_of_small(self._node) or (self._to_read(), None)
             if node.meta.size and (node.storage is None or device.has_checks):
                 device.compute([node], read=node)
         return node, layout
@@ -838,12 +809,9 @@ class Tensor(Methods):
 
     # -- Conversion to other types --------------------------------------------------------------
 
-    def _flat(self, data: memoryview) -> list[Any]:
-        return values_of(data, self.dtype) if self.size else []
-
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars; a 0-d tensor returns a scalar."""
-        return _nest(self._flat(self._read()), self.shape)
+        return _nest(values_of(self._read(), self.dtype), self.shape)
 
     def tobytes(self, order: str = "C") -> bytes:
         """Return the elements as bytes, `x.itemsize` bytes per element.
@@ -885,19 +853,29 @@ class Tensor(Methods):
             raise ValueError(
                 f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
-        return self._flat(self._read())[0]
+        return values_of(self._read(), self.dtype)[0]
 
     def __float__(self) -> float:
-        return float(self._real("float"))
-
-    def __trunc__(self) -> int:
-        return int(self)
+        return self._as_number(float)
 
     def __complex__(self) -> complex:
-        return complex(self._scalar("complex"))
+        return self._as_number(complex)
 
     def __int__(self) -> int:
-        return int(self._real("int"))
+        return self._as_number(int)
+
+    __trunc__ = __int__
+
+    def _as_number(self, kind: type) -> Any:
+        """Return the only element; for a complex one its real part, as in NumPy."""
+        if self.size != 1:
+            raise TypeError(
+                f"{kind.__name__}: takes a tensor of one element, not shape {self.shape}"
+            )
+        if self.dtype.is_complex and kind is not complex:
+            warn_of_loss(self.dtype, real_of(self.dtype))
+            return kind(self.item().real)
+        return kind(self.item())
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -935,17 +913,6 @@ class Tensor(Methods):
                 f"only a 0-d integer tensor is an index, not {self.dtype} of shape {self.shape}"
             )
         return int(self.item())
-
-    def _scalar(self, kind: str) -> Any:
-        if self.size != 1:
-            raise TypeError(f"{kind}: takes a tensor of one element, not shape {self.shape}")
-        return self.item()
-
-    def _real(self, kind: str) -> Any:
-        """Return the only element; for a complex one its real part, as in NumPy."""
-        if self.dtype.is_complex:
-            warn_of_loss(self.dtype, real_of(self.dtype))
-        return self._scalar(kind).real
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
@@ -1032,18 +999,18 @@ class Flags:
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
 
-    @property
-    def writeable(self) -> bool:
+    def _is_writeable(self) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         return alias is None or alias.writeable
 
-    @writeable.setter
-    def writeable(self, value: bool) -> None:
+    def _set_writeable(self, value: bool) -> None:
         tensor = self._tensor
         alias = tensor._alias or tensor._owner()  # pyright: ignore[reportPrivateUsage]
         if value and type(alias) is View and not alias.can_be_writeable:
             raise ValueError("flags: the view's memory is read-only")
         alias.writeable = bool(value)
+
+    writeable = property(_is_writeable, _set_writeable)
 
     @property
     def owndata(self) -> bool:
@@ -1078,17 +1045,8 @@ class Flags:
         """The sum of the bits with which NumPy represents the flags."""
         return sum(getattr(self, name) * bit for name, bit in _FLAG_BITS.items())
 
-    @property
-    def contiguous(self) -> bool:
-        return self.c_contiguous
-
-    @property
-    def fortran(self) -> bool:
-        return self.f_contiguous
-
-    @property
-    def behaved(self) -> bool:
-        return self.writeable
+    contiguous, fortran = c_contiguous, f_contiguous
+    behaved = property(_is_writeable)
 
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
@@ -1155,8 +1113,6 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
         )
     meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
     meta.device.check("ndarray", meta_of((), meta.dtype, meta.device))
-    if not meta.size:
-        return leaf(meta, EMPTY)
     return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
 
@@ -1167,30 +1123,18 @@ def _copy_if_view(node: Node) -> Node:
     return node
 
 
-# The steps to a view of an operand with this meta; None if it has no elements.
-_views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
-
-
 def _view_node(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
     """Return the elements of a node at a layout of its flat indices, or a part of each."""
     if part is not None:
-        return _made_of(part, _view_node(node, layout))
-    key = node.meta, layout.shape, layout.strides, layout.offset
-    try:
-        steps = _views[key]
-    except KeyError:
-        steps = _views.keep(key, _steps_to(node.meta, layout))
-    if steps is None:
-        return leaf(meta_of(layout.shape, node.meta.dtype, node.meta.device), EMPTY)
-    return follow(node, steps)
+        return bind(part, (_view_node(node, layout),))
+    return follow(node, _views[node.meta, layout.shape, layout.strides, layout.offset])
 
 
-def _made_of(part: Elementwise, node: Node) -> Node:
-    """Return the result of an op with one operand on a node, which may have no elements."""
-    meta = node.meta
-    if meta.size:
-        return bind(part, (node,))
-    return leaf(meta_of(meta.shape, part.result(meta.dtype), meta.device), EMPTY)
+def _new_view(base: Tensor, layout: Layout, writeable: bool, part: Elementwise | None) -> Tensor:
+    """Return a view of a tensor that owns its memory."""
+    seen = base._node  # pyright: ignore[reportPrivateUsage]
+    view = View(base, layout, writeable, part=part)
+    return Tensor(_view_node(seen, layout, part))._as_view(view, seen)  # pyright: ignore[reportPrivateUsage]
 
 
 def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
@@ -1211,27 +1155,25 @@ def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | Non
     return bind(bits(source, target), (value,))
 
 
-def _steps_to(source: Meta, layout: Layout) -> tuple[Step, ...] | None:
-    if not layout.size:
-        return None
+def _steps_to(
+    source: Meta, shape: Shape, strides: tuple[int, ...], offset: int
+) -> tuple[Step, ...]:
+    layout = Layout(shape, strides, offset)
     if layout.size == source.size and layout.is_contiguous:
-        return () if layout.shape == source.shape else (step(RESHAPE, source, layout.shape),)
-    return (step(VIEW, source, (layout.shape, layout.strides, layout.offset)),)
+        return () if shape == source.shape else (step(RESHAPE, source, shape),)
+    return (step(VIEW, source, (shape, strides, offset)),)
+
+
+_views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...]](_steps_to)
 
 
 def _nest(flat: list[Any], shape: Shape) -> Any:
     if not shape:
         return flat[0]
-    if not flat:
-        return _empty(shape)
-    for n in reversed(shape[1:]):
-        flat = [flat[i : i + n] for i in range(0, len(flat), n)]
+    for axis in range(len(shape) - 1, 0, -1):
+        n = shape[axis]
+        flat = [flat[i * n : i * n + n] for i in range(size_of(shape[:axis]))]
     return flat
-
-
-def _empty(shape: Shape) -> list[Any]:
-    """Return nested lists for a shape without elements."""
-    return [_empty(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
 
 
 def _numbers(node: Node) -> list[Any]:
@@ -1285,7 +1227,7 @@ def realize(*tensors: Tensor) -> None:
     MemoryError
         If a tensor is larger than the device's largest buffer.
     """
-    by_device: dict[Device, list[Node]] = {}
+    by_device = defaultdict[Device, list[Node]](list)
     checked: Meta | None = None
     for x in tensors:
         node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -1296,10 +1238,7 @@ def realize(*tensors: Tensor) -> None:
                 if lowest.storage is None and lowest.meta.size == meta.size:
                     meta.device.check(node.op.name, meta)
                     checked = meta
-            try:
-                by_device[meta.device].append(node)
-            except KeyError:
-                by_device[meta.device] = [node]
+            by_device[meta.device].append(node)
     for device, nodes in by_device.items():
         device.compute(nodes)
 

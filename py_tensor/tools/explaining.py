@@ -14,9 +14,8 @@ from py_tensor.base.shapes import Shape
 from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
-from py_tensor.ir.node import Device, Node
+from py_tensor.ir.node import Device, Node, Notes, Reason
 from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes, Reason
 from py_tensor.runtime.device import with_backend
 from py_tensor.schedule.body import Apply, Body, Convert, Gather, Select
 from py_tensor.schedule.kernel import Kernel as GraphKernel

@@ -74,6 +74,19 @@ def test_reduction(device: str) -> None:
         pt.parity(x, initial=True)
 
 
+@pytest.mark.parametrize("device", ["cpu", "simulated"])
+def test_composed_function(device: str) -> None:
+    a = np.random.default_rng().normal(size=(4, 5, 70)).astype(np.float32)
+    x = pt.tensor(a, device=a_device(device))
+    for axis in (None, 1, (0, 2)):
+        squares = a.astype(float) ** 2
+        expected = np.sqrt(squares.mean(axis, keepdims=True))
+        values = pt.root_mean_square(x, axis, keepdims=True).numpy()
+        np.testing.assert_allclose(values, expected, rtol=1e-6)
+    with pytest.raises(pt.ShapeError, match="axis"):
+        pt.root_mean_square(x, 3)
+
+
 @pytest.mark.parametrize("shapes", [((1, 1), (1, 1)), ((5, 3), (70, 3)), ((2, 40), (1, 40))])
 def test_distances(shapes: tuple[tuple[int, int], tuple[int, int]]) -> None:
     rng = np.random.default_rng()

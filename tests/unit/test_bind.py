@@ -12,7 +12,7 @@ from py_tensor.backends.kinds import CPU_DEVICE, GPU_DEVICE
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import AxisError, DeviceError, DTypeError, ShapeError
 from py_tensor.ir import primitives
-from py_tensor.ir.bind import EMPTY, bind, forget, leaf
+from py_tensor.ir.bind import EMPTY, bind, forget, leaf, recording
 from py_tensor.ir.node import Node, Op, meta_of
 from py_tensor.ir.primitives import (
     ASSIGN,
@@ -29,7 +29,6 @@ from py_tensor.ir.primitives import (
     SUM,
     VIEW,
 )
-from py_tensor.ir.recording import recording
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.scan import CUMSUM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from py_tensor.ir.reasons import Reason
+from py_tensor.ir.node import Reason
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 
 FOUR, OTHER = frozenset(range(4)), frozenset(range(2, 6))

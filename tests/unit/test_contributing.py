@@ -1,4 +1,4 @@
-"""The steps in CONTRIBUTING.md are sufficient to add an op.
+"""The steps in CONTRIBUTING.md are sufficient to add what they describe.
 
 Its code is applied to a copy of the package, in which the tests of `contributed.py` then run.
 """
@@ -79,6 +79,7 @@ class Copy:
     folder: Path
     elementwise: set[str]
     reduction: set[str]
+    composed: set[str]
     family: set[str]
 
     def run(self, *command: str) -> str:
@@ -108,7 +109,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
         "web/build/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
     ):  # fmt: skip
         shutil.copy(ROOT / path, folder / path)
-    titles = "Add an op", "Add a reduction", "Add a kernel family"
+    titles = (
+        "Add an op", "Add a reduction", "Add a function made of others", "Add a kernel family",
+    )  # fmt: skip
     made = Copy(folder, *(apply(folder, title) for title in titles))
     made.run("-m", "web.build.names")  # what `npm run names` runs
     return made
@@ -120,6 +123,10 @@ def test_an_elementwise_op_takes_one_file(copy: Copy) -> None:
 
 def test_a_reduction_takes_one_file(copy: Copy) -> None:
     assert copy.reduction == {"py_tensor/ops/reduction.py"}
+
+
+def test_a_composed_function_takes_one_file(copy: Copy) -> None:
+    assert copy.composed == {"py_tensor/numpy/root_mean_square.py"}
 
 
 def test_a_kernel_family_takes_three_files(copy: Copy) -> None:

@@ -13,8 +13,7 @@ from py_tensor.backends.webgpu import Storage
 from py_tensor.codegen import map as maps
 from py_tensor.codegen import walk
 from py_tensor.ir.bind import leaf
-from py_tensor.ir.node import meta_of
-from py_tensor.ir.reasons import Reason
+from py_tensor.ir.node import Reason, meta_of
 from py_tensor.runtime.plan import DISPATCH
 from py_tensor.tools.explaining import Kernel
 from tests.unit.fake_bridge import GPU

@@ -12,9 +12,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
-from py_tensor.schedule.evaluate import Evaluator
+from py_tensor.schedule.evaluate import Evaluator, IndexMap
 from py_tensor.schedule.order import make_request
-from py_tensor.schedule.views import IndexMap
 from tests.unit import simulate
 
 MAX_STEPS = 12  # values that kernels demand, for each node of the flush

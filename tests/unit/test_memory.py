@@ -20,8 +20,7 @@ from py_tensor.ir.node import DROPPED, Node
 from py_tensor.runtime.connection import CHECKED_ALLOCATION
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
-from py_tensor.schedule.order import OVERWRITTEN_BYTES, bottom
-from py_tensor.schedule.uses import FEW, Uses
+from py_tensor.schedule.order import FEW, OVERWRITTEN_BYTES, Uses, bottom
 from tests.environment import ROOT
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import DEVICES, data, interrupted_at_every_line, realize
@@ -598,10 +597,12 @@ def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
         return buffer_of(x), [x + 1, pt.exp(x)], others
 
     last = 0
+    counting = {Uses.count.__code__, Uses.counted.__code__, Uses.outside.__code__}
+    counting |= {Uses.remove.__code__}
 
     def trace(frame: Any, event: str, _: object) -> Any:
         nonlocal steps
-        if frame.f_code.co_filename.endswith("uses.py") and event == "line":
+        if frame.f_code in counting and event == "line":
             steps += 1
             if steps == last:
                 raise KeyboardInterrupt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from py_tensor.ir.repetition import repetitions
+from py_tensor.ir.program import repetitions
 
 Sequence = tuple[list[str], list[list[int]]]
 

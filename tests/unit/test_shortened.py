@@ -14,7 +14,7 @@ from py_tensor.ir.program import Program
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import Kernel
-from py_tensor.schedule.shortened import KEPT, moved_kernel, repeated, shorten
+from py_tensor.schedule.loops import KEPT, repeated, shorten
 from tests.unit import kernel_spec, simulate
 
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
@@ -82,7 +82,7 @@ class Shortening(simulate.Simulator):
         if not found.check_dependencies(kernels, [[] for _ in kernels]):
             return super().planned(program)
         self.shortened += 1
-        kernels = found.applied(kernels, moved_kernel)
+        kernels = found.applied(kernels, Kernel.with_slots)
         kernel_spec.check(kernels, program, Budget(self.max_buffers))
         return kernels
 

@@ -1,4 +1,7 @@
-"""Planning a loop of many iterations from a plan of five.
+"""Loops that a program repeats: where kernels end, and planning from a few iterations.
+
+A long expression must be cut into several kernels. If a loop is cut between iterations (`cuts`),
+all parts of it use the same few kernels.
 
 A program with a loop is planned without most of its iterations. If the kernels of an iteration are
 then those of the iteration before, with each slot one iteration later, the omitted iterations have
@@ -16,21 +19,117 @@ move, all older ones stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TypeVar
 
-from py_tensor.ir.program import Program
-from py_tensor.ir.reasons import Notes, Reason
-from py_tensor.ir.repetition import steps
+from py_tensor.ir.node import Node, Notes, Reason
+from py_tensor.ir.op import is_flat
+from py_tensor.ir.program import Program, steps
 from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.order import bottom
 from py_tensor.schedule.pack import is_packed
-from py_tensor.schedule.store import rerolls
 
 KEPT = 5  # iterations: the first, two until kernels repeat, the repeating one, and the last
 
 T = TypeVar("T")
+
+
+def rerolls(node: Node) -> bool:
+    """Return whether a node uses only the element at its own index of each operand."""
+    if node.storage is not None:
+        return False
+    if bottom(node).op.constant or is_flat(node):
+        return True
+    moves = node.op.reads_by_map or node.op.shifts or node.op.generates
+    return node.op.inline and not moves and not node.op.buffered(node)
+
+
+def last_iteration(program: Program) -> tuple[int, int] | None:
+    """Return two slots that are one iteration apart, if a program ends within a loop."""
+    if not program.loops:
+        return None
+    first, end, period = program.loops[-1]
+    return (first, first + period) if end > len(program.nodes) - period else None
+
+
+def cuts(
+    program: Program,
+    last_use: Sequence[int],
+    stored: Collection[int],
+    ends: Set[int],
+    most: int,
+    rerolls: Callable[[Node], bool],
+) -> tuple[list[int], list[range]]:
+    """Return the slots before which loops are cut, so that no part inlines more than `most` nodes.
+
+    If values are stored within an iteration anyway, each part is one iteration. If a kernel can run
+    the iterations as a loop, the part is all iterations; these parts are also returned, as ranges
+    whose step is the period.
+
+    Parameters
+    ----------
+    last_use : sequence of int
+        For each slot, the last slot that has it as an operand.
+    stored : collection of int
+        The slots that have a buffer in any case. A loop is cut at the position in an iteration
+        after which the fewest bytes of other values are needed.
+    ends : set of int
+        The slots that are stored for their consumers within an iteration.
+    rerolls : callable
+        Whether a loop in a kernel may contain such a node.
+    """
+    order, slots = program.nodes, program.slots
+    boundaries: list[int] = []
+    rerolled: list[range] = []
+    for first, end, period in program.loops:
+        inlined = max(1, _inlined(order[first : first + period]))
+        if not {0, period}.issuperset(chain(*steps(program.operands, end, period))):
+            continue  # it reads along another loop; kernels of several iterations are fewer
+        if not ends.isdisjoint(range(first + period, first + 2 * period)):
+            iterations = 1
+        elif inlined * (end - first) > most * period:
+            iterations = max(1, most // inlined)
+        else:
+            continue
+        nbytes = [0] * (period + 1)  # by position in the second iteration; differences at first
+        for slot in range(first, first + 2 * period):
+            needed = bottom(order[slot])
+            if needed.storage is None and not needed.op.generates and slots[needed] not in stored:
+                begin = max(0, slot + 1 - first - period)
+                stop = min(period, last_use[slot] + 1 - first - period)
+                if begin < stop:
+                    nbytes[begin] += needed.meta.nbytes
+                    nbytes[stop] -= needed.meta.nbytes
+        nbytes = list(accumulate(nbytes))
+        start = first + min(range(period), key=nbytes.__getitem__)
+        ahead = start - period
+        starts = ahead >= (boundaries[-1] if boundaries else 0) and all(
+            one.key == other.key
+            for one, other in zip(order[ahead:start], order[start:], strict=False)
+        )  # one more iteration precedes the loop, with other start values
+        if iterations > 1 and all(map(rerolls, order[start : start + period])):
+            if starts and all(map(rerolls, order[ahead:start])):
+                start = ahead
+            stop = end - (end - start) % period
+            within = range(start, stop - period)
+            kept = any(slot in within for slot in stored)
+            if not kept and all(last_use[slot] < stop for slot in within):
+                boundaries += [start, stop]
+                rerolled.append(range(start, stop, period))
+                continue
+        if iterations == 1 and starts:
+            boundaries.append(ahead)
+        # Counts towards the first part.
+        before = _inlined(order[boundaries[-1] if boundaries else 0 : start])
+        start += max(0, iterations - -(-before // inlined)) * period
+        boundaries += range(start, end, iterations * period)
+    return boundaries, rerolled
+
+
+def _inlined(nodes: Iterable[Node]) -> int:
+    return sum(node.storage is None and node.op.inline for node in nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +310,7 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
         end = 2 * begin - n
         if n < begin and end <= len(kernels):
             pairs = zip(kernels[n:begin], kernels[begin:end], strict=True)
-            if all(_is_moved(one, other, move) for one, other in pairs):
+            if all(one.with_slots(move) == other for one, other in pairs):
                 usable = (
                     _is_in_all(firsts[n:begin], first_writers, short)
                     and not _reaches_back(short, kernels, begin)
@@ -229,18 +328,6 @@ def _is_in_all(written: Sequence[int], known: Container[int], short: Shortened) 
     return all(
         slot in known for last in written for slot in range(last, short.second - 1, -short.period)
     )
-
-
-def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
-    """Return a repeating kernel in another iteration."""
-    moved = kernel.with_slots(move)
-    assert moved is not None
-    return moved
-
-
-def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
-    moved = one.with_slots(move)
-    return moved is not None and moved.structure() == other.structure()
 
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
