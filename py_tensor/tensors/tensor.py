@@ -774,16 +774,20 @@ class Tensor(Methods):
                 node = bind(COPY, (node,))
         return node
 
-    def _stored(self) -> tuple[Node, Layout | None]:
-        """Return the node to read for this tensor's elements, computed, and their layout in it.
+    def _source(self) -> tuple[Node, Layout | None]:
+        """Return the node to read for this tensor's elements, and their layout in it.
 
         None means all of the node's elements in order. A small node is read as a whole, because the
-        host keeps a copy of it.
+        host keeps a copy of it. `pt.explain` asks for it, too, and computes nothing.
         """
+        return _part_of_small(self._node) or (self._to_read(), None)
+
+    def _stored(self) -> tuple[Node, Layout | None]:
+        """Return `_source`, computed."""
         device = self._node.meta.device
         with device.lock:
             device.collect()
-            node, layout = _part_of_small(self._node) or (self._to_read(), None)
+            node, layout = self._source()
             if node.meta.size and (node.storage is None or device.has_checks):
                 device.compute([node], read=node)
         return node, layout
