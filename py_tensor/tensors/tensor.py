@@ -735,7 +735,7 @@ class Tensor(Methods):
         """Return the node to read for this tensor's elements, and their layout in it.
 
         None means all of the node's elements in order. A small node is read as a whole, because the
-        host keeps a copy of it.
+        host keeps a copy of it. `pt.explain` asks for it, too, and computes nothing.
         """
         return _part_of_small(self._node) or (self._to_read(), None)
 

@@ -20,7 +20,6 @@ _NO_DATES = "dates are not supported; use np.{} on the CPU"
 _NO_RECORDS = "structured dtypes are not supported; use a dict of tensors"
 _TOO_WIDE = "the widest dtypes are float64 and complex128, on the CPU only"
 _NO_POINTERS = "GPU memory has no host address; x.numpy() is a copy with {}"
-_OF_NUMPY_ITSELF = "specific to NumPy: np.{}"
 
 _RENAMED = (
     "alltrue:all as_tensor:asarray bool8:bool broadcast_tensors:broadcast_arrays cat:concat "
@@ -67,10 +66,7 @@ _REPLACED = {
     "rsqrt": "1 / pt.sqrt(x)",
     "t": "x.T",
     "topk": "pt.sort(x, descending=True)[:k]",
-    **{
-        f"{name}Tensor": f"pt.tensor(data, dtype=pt.{dtype})"
-        for name, dtype in _TENSORS.items()
-    },
+    **{f"{n}Tensor": f"pt.tensor(data, dtype=pt.{dtype})" for n, dtype in _TENSORS.items()},
     **{name: f"pt.linalg.{name}" for name in linalg.__all__ if name not in dir(public())},
 }  # fmt: skip
 """Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
@@ -133,10 +129,7 @@ FUNCTIONS: dict[str, str] = {
     "f2py": "Fortran runs on the CPU only; pt.kernel compiles WGSL for the GPU",
     "memmap": "GPU memory cannot be mapped to a file; pt.asarray copies a NumPy memmap",
     "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
-    **{
-        name: _OF_NUMPY_ITSELF.format(name)
-        for name in ("core", "get_include", "test")
-    },
+    **{name: f"specific to NumPy: np.{name}" for name in ("core", "get_include", "test")},
     "show_runtime": "use pt.show_config",
     "info": "use help(pt.sum)",
     "nested_iters": "use nested loops over pt.ndindex(*shape)",
