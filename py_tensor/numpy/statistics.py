@@ -482,7 +482,7 @@ nanmean = _ignoring_nan(reduction.mean, _masked, "Mean")
 
 
 def _deviation(
-    op: str, plain: Any, finish: Callable[[Tensor], Tensor],
+    op: str, plain: Any, finish: Callable[[Tensor], Tensor] | None,
     a: Operand, axis: Axes, dtype: object, out: Any, ddof: float, keepdims: bool,
     where: Operand, mean: Operand | None, correction: float | None,
 ) -> Tensor:  # fmt: skip
@@ -495,10 +495,10 @@ def _deviation(
     if x.dtype.is_inexact:
         count = reduction.sum(where, axis, keepdims=keepdims)
         variance = choose(count > least, variance, math.nan)
-    return stored_whole(op, finish(variance), out)
+    return stored_whole(op, finish(variance) if finish else variance, out)
 
 
-nanvar = _ignoring_nan(var, _deviation, "Variance", lambda variance: variance)
+nanvar = _ignoring_nan(var, _deviation, "Variance", None)
 nanstd = _ignoring_nan(reduction.std, _deviation, "Standard deviation", root_of_squares)
 
 
