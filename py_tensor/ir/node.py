@@ -446,7 +446,7 @@ DROPPED: deque[Node] = deque()
 class Node:
     """One op applied to operands.
 
-    Only `graph.bind` makes nodes, itself or by the makers in its recipes.
+    Only `ir/bind.py` makes nodes, itself or by the makers in its recipes.
 
     A node never changes its value. Only these change: `storage`, when the node is computed (it then
     drops its operands and becomes a leaf), and the counts of how often tensors have taken and
