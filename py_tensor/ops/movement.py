@@ -188,8 +188,8 @@ def _reshape(
 ) -> Tensor:
     """`pt.reshape`; sizes may be given one by one."""
     if shape is not None:
-        is_alone = type(shape) is tuple and not sizes
-        sizes = cast("tuple[Any, ...]", shape) if is_alone else (shape, *sizes)
+        listed = cast("tuple[Any, ...]", shape)
+        sizes = listed if type(shape) is tuple and not sizes else (cast("Any", shape), *sizes)
     if copy is None and order == "C" and type(x) is Tensor and set(map(type, sizes)) == {int}:
         known = _reshapes[*_key_of(x), sizes]
         if known is not None:
