@@ -23,14 +23,7 @@ from py_tensor.ops.gather import (
     scatter,
 )
 from py_tensor.ops.indexing import holds_masks
-from py_tensor.ops.movement import (
-    along_axis,
-    broadcast_to,
-    concat,
-    flip,
-    reshape_copy,
-    sliced,
-)
+from py_tensor.ops.movement import along_axis, broadcast_to, concat, flip, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes

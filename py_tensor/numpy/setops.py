@@ -17,14 +17,7 @@ from py_tensor.ops.gather import (
     take_along_axis,
     values_where,
 )
-from py_tensor.ops.movement import (
-    concat,
-    converted,
-    in_common_dtype,
-    pad_constant,
-    stack,
-    widened,
-)
+from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, stack, widened
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import cumsum, max, min

@@ -40,18 +40,7 @@ from py_tensor.ops.movement import concat, converted, expand, permute, reshape, 
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import (
-    CUMSUM,
-    MAX,
-    MIN,
-    all,
-    any,
-    fold_by,
-    max,
-    min,
-    scanned,
-    sum,
-)
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
