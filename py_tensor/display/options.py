@@ -320,7 +320,7 @@ def checked_options(
         raise TypeError(
             f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(defaults)}"
         )
-    checked = {
+    checked: dict[str, Any] = {
         name: None if value is None and defaults[name] is None else _CHECKS[name](op, name, value)
         for name, value in options.items()
     }

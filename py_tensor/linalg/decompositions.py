@@ -25,7 +25,7 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
-from py_tensor.ops.elementwise import abs, floor, isfinite, maximum, sign, sqrt, where
+from py_tensor.ops.elementwise import floor, isfinite, maximum, sign, sqrt, where
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE, rotated
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import broadcast_to, concat, converted, expand_dims, in_common_dtype

@@ -15,7 +15,7 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import movement, operands
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.elementwise import abs, power, sign, where
+from py_tensor.ops.elementwise import power, sign, where
 from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
 from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number

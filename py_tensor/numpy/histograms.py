@@ -23,7 +23,6 @@ from py_tensor.ops.gather import scatter
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
-from py_tensor.ops.reduction import max, min
 from py_tensor.ops.sorting import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of

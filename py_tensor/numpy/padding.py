@@ -17,7 +17,6 @@ from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.movement import concat, converted, expand, flip, pad_constant, sides_of, sliced
 from py_tensor.ops.operands import beside, whole_number, widest
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import max, min
 from py_tensor.ops.sorting import sort
 from py_tensor.tensors.tensor import Tensor
 

@@ -20,7 +20,7 @@ from py_tensor.ops.gather import (
 from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, stack, widened
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import cumsum, max, min
+from py_tensor.ops.reduction import cumsum
 from py_tensor.ops.sorting import argsort, is_among, isin, sort
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of

@@ -23,9 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@unary(
-    ANY, {"complex64": "conj_complex64({0})", "*": "{0}"}, vjp=lambda g, y, x, _: (conjugate(g),)
-)
+@unary(ANY, {"complex64": "conj_complex64({0})", "*": "{0}"}, vjp=lambda g, y, x, _: (g.conj(),))
 def conjugate(np: Any, x: Any) -> Any:
     """Complex conjugate of each element; elements of real dtypes are unchanged."""
     return np.conjugate(x) if np.iscomplexobj(x) else x

@@ -67,7 +67,7 @@ _REPLACED = {
     "t": "x.T",
     "topk": "pt.sort(x, descending=True)[:k]",
     **{f"{n}Tensor": f"pt.tensor(data, dtype=pt.{dtype})" for n, dtype in _TENSORS.items()},
-    **{name: f"pt.linalg.{name}" for name in linalg.__all__ if name not in dir(public())},
+    **{name: f"pt.linalg.{name}" for name in vars(linalg)["__all__"] if name not in dir(public())},
 }  # fmt: skip
 """Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
 

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from operator import matmul
 from pathlib import Path
 from statistics import median
 from textwrap import wrap
@@ -621,6 +622,10 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
     return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
+def _of_transposed(x: Any, y: Any) -> Any:
+    return x.T @ y.T
+
+
 def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
     """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
 
@@ -629,8 +634,8 @@ def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
         expected = _repeated(left @ right, m, n).tobytes()
         a, b = _repeated(left, m, k), _repeated(right, k, n)
         if transposed:
-            return Workload(lambda x, y: x.T @ y.T, (a.T.copy(), b.T.copy()), expected)
-        return Workload(lambda x, y: x @ y, (a, b), expected)
+            return Workload(_of_transposed, (a.T.copy(), b.T.copy()), expected)
+        return Workload(matmul, (a, b), expected)
 
     return make
 
@@ -657,11 +662,20 @@ def _centred(x: Any) -> Any:
     return below - (below * below).mean(-1, keepdims=True)
 
 
-row_sums = _over_rows(lambda x: x.sum(-1))
-column_sums = _over_rows(lambda x: x.sum(0))
-whole_sum = _over_rows(lambda x: x.sum())
+def _sums(axis: int | None) -> Callable[[Any], Any]:
+    def expression(x: Any) -> Any:
+        return x.sum(axis)
+
+    return expression
+
+
+def _multiplied_and_added(x: Any, y: Any) -> Any:
+    return x * y + x
+
+
+row_sums, column_sums, whole_sum = map(_over_rows, map(_sums, (-1, 0, None)))
 centred = _over_rows(_centred)
-map_of_two = _over_rows(lambda x, y: x * y + x, operands=2)
+map_of_two = _over_rows(_multiplied_and_added, operands=2)
 
 
 def _elements(seed: int, rows: int, columns: int) -> Any:
