@@ -25,7 +25,7 @@ from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
-from py_tensor.ops.operands import Scalar, as_ndarray
+from py_tensor.ops.operands import Scalar, as_ndarray, coerce
 from py_tensor.ops.record import empty_node
 from py_tensor.runtime.device import MAX_AT_ONCE, with_backend
 from py_tensor.runtime.host import host
@@ -428,7 +428,7 @@ def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
     for x in tensors[1:]:
         if x.shape != tensors[0].shape:
             raise _ragged(op, f"shape {tensors[0].shape}", f"shape {x.shape}")
-    return stack(tensors)
+    return stack(coerce(op, tensors))  # an error about devices names `op`
 
 
 def _shape_of(data: Any) -> Shape:

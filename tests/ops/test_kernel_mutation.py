@@ -173,8 +173,8 @@ WRONG_ON_CPU: dict[str, tuple[Any, str, Any, Check]] = {
     ),
     "negative indices are clipped": (
         arrays,
-        "from_the_end",
-        lambda np, places, n: np.maximum(places, 0),
+        "_resolved",
+        lambda run, x, indices, axes, op: ([np.maximum(index, 0) for index in indices], None),
         taken,
     ),
 }
