@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from operator import matmul
 from pathlib import Path
 from statistics import median
 from textwrap import wrap
@@ -622,7 +621,11 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
     return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
-def _of_transposed(x: Any, y: Any) -> Any:
+def _matrix_product(x: Any, y: Any) -> Any:
+    return x @ y
+
+
+def _product_of_transposed(x: Any, y: Any) -> Any:
     return x.T @ y.T
 
 
@@ -634,8 +637,8 @@ def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
         expected = _repeated(left @ right, m, n).tobytes()
         a, b = _repeated(left, m, k), _repeated(right, k, n)
         if transposed:
-            return Workload(_of_transposed, (a.T.copy(), b.T.copy()), expected)
-        return Workload(matmul, (a, b), expected)
+            return Workload(_product_of_transposed, (a.T.copy(), b.T.copy()), expected)
+        return Workload(_matrix_product, (a, b), expected)
 
     return make
 
