@@ -96,4 +96,5 @@ def after_each_pass(
     kernels, reasons = fuse_rows(kernels, program.outputs, budget, fits)
     made = replace(made, kernels=kernels, notes=reasons | notes)
     yield made
-    yield replace(made, kernels=pack(kernels, program.outputs, budget))
+    made = replace(made, kernels=pack(kernels, program.outputs, budget))
+    yield made

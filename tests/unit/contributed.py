@@ -108,6 +108,21 @@ def test_kernel_of_distances() -> None:
     assert program.wgsl.count("@binding") == 4
 
 
+def test_pass() -> None:
+    """Its kernels satisfy the spec, compute the same, and have different labels."""
+    a = np.random.default_rng().normal(size=(5, 5)).astype(np.float32)
+    device = simulate.device(programs=Programs())
+    x = pt.tensor(a, device=device)
+    values = (pt.sin(x @ x) @ x).numpy()
+    np.testing.assert_allclose(values, np.sin(a @ a) @ a, rtol=1e-4, atol=1e-5)
+    device = simulate.device(execute=False, programs=Programs())
+    x = pt.tensor(a, device=device)
+    pt.realize(pt.squared_distances(x, x + 1), pt.squared_distances(x + 2, x))
+    labels = [kernel.label for kernel in simulate.kernels_of(device)]
+    assert len(set(labels)) == len(labels)
+    assert {"squared_distances", "squared_distances_2"} <= set(labels)
+
+
 def test_errors() -> None:
     with pytest.raises(pt.ShapeError, match=r"^squared_distances: shapes \(2, 3\) and \(2, 4\)"):
         pt.squared_distances(pt.zeros((2, 3)), pt.zeros((2, 4)))

@@ -56,7 +56,11 @@ def apply(folder: Path, title: str) -> set[str]:
     for path, code in blocks(text):
         file = folder / path
         old = file.read_text("utf-8") if file.exists() else ""
-        if code.startswith("    "):  # an entry of a table
+        if path.endswith("passes.py"):  # the end of the last function
+            assert "Import `numbered`" in text
+            imported = "from py_tensor.schedule.numbered import numbered\n"
+            new = f"{old}{code}".replace("\n\n\n@", f"\n{imported}\n\n@", 1)
+        elif code.startswith("    "):  # an entry of a table
             new = re.sub(r"(?m)^(UNARY: .*= \{\n)", lambda found, code=code: found[1] + code, old)
         else:
             new = f"{old}\n\n{code}" if old else code
@@ -82,6 +86,7 @@ class Copy:
     reduction: set[str]
     composed: set[str]
     family: set[str]
+    passes: set[str]
 
     def run(self, *command: str) -> str:
         done = subprocess.run(
@@ -112,6 +117,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
         shutil.copy(ROOT / path, folder / path)
     titles = (
         "Add an op", "Add a reduction", "Add a function made of others", "Add a kernel family",
+        "Add a pass",
     )  # fmt: skip
     made = Copy(folder, *(apply(folder, title) for title in titles))
     made.run("-m", "web.build.names")  # what `npm run names` runs
@@ -136,6 +142,10 @@ def test_a_kernel_family_takes_three_files(copy: Copy) -> None:
         "py_tensor/codegen/distances.py",
         "py_tensor/ops/distances.py",
     }
+
+
+def test_a_pass_takes_two_files(copy: Copy) -> None:
+    assert copy.passes == {"py_tensor/schedule/numbered.py", "py_tensor/schedule/passes.py"}
 
 
 def test_the_added_ops_compute(copy: Copy) -> None:
