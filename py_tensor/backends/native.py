@@ -482,6 +482,7 @@ class Session(Device):
         self.timer: Timer | None = None
         # The copies that the last flush made for the next read: by buffer, offset and size.
         self._ahead: dict[tuple[int, int, int], Readback] = {}
+        self._most = self.limits["maxComputeWorkgroupsPerDimension"]
         self._slices: dict[int, int] = {}  # id of a buffer -> its number of slices
         self._ranges = Ranges()
         self._sources = sources
@@ -519,6 +520,10 @@ class Session(Device):
                 method(self, *operands)
             method = None
             self.submit()
+            # Mapped when the flush is done: reading them then needs no wait, which would release
+            # the lock after the flush was taken from those in flight.
+            for check in self.checks:
+                check.map()
         except BaseException as error:
             self.abandon()
             self._ahead.clear()
@@ -559,6 +564,9 @@ class Session(Device):
     ) -> None:
         """Encode a dispatch; `bound` has the positions of its buffers in the table."""
         pipeline = self._pipelines.get(number) or self._compile(number)
+        if max(x, y, z) > self._most:
+            limit = f"exceed the limit of {self._most} per dimension"
+            raise StreamError(f"{x} x {y} x {z} workgroups {limit}")
         if count != pipeline.source.buffers:
             raise StreamError(f"the pipeline takes {pipeline.source.buffers} buffers, not {count}")
         if offset < self._start or offset + size > self._end:

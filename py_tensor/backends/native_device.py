@@ -309,10 +309,10 @@ class Device:
 
     def take_staging(self, size: int) -> Staging:
         """Return an unmapped buffer for reading at least this many bytes; few are kept idle."""
-        idle = self.idle
+        idle = self.idle  # finalizers append to it, in any thread
         # Powers of two, so that reads of slightly different sizes share buffers.
         rounded = size if size > MAX_IDLE_BYTES else 1 << (max(size, MIN_STAGING) - 1).bit_length()
-        while len(idle) > MAX_IDLE or sum(staging.size for staging in idle) > MAX_IDLE_BYTES:
+        while len(idle) > MAX_IDLE or sum(staging.size for staging in [*idle]) > MAX_IDLE_BYTES:
             self._release_staging(idle.popleft())
         for _ in range(len(idle)):
             staging = idle.popleft()
@@ -505,6 +505,17 @@ class Readback:
             encoder, source.buffer, start, self._staging.handle, 0, self._copied
         )
 
+    def map(self) -> None:
+        """Start to map the copy, which was submitted."""
+        self._staging.state = "pending"
+        lib.wgpuBufferMapAsync(
+            self._staging.handle,
+            lib.WGPUMapMode_Read,
+            0,
+            self._copied,
+            self._staging.callback_info,
+        )
+
     def write_to(self, target: Any, size: int) -> None:
         """Wait for the copy, which was submitted, and write its first bytes to memory.
 
@@ -514,20 +525,17 @@ class Readback:
             If it could not be mapped.
         """
         staging, device = self._staging, self._device
-        state = staging.state = "pending"
-        lib.wgpuBufferMapAsync(
-            staging.handle, lib.WGPUMapMode_Read, 0, self._copied, staging.callback_info
-        )
+        if not staging.state:
+            self.map()
         for _ in range(MAX_POLLS):
+            if staging.state != "pending" or device.is_over:
+                break
             # Another thread may poll at the same time: then it calls back, a little later.
             device.wait(device.submitted)
-            state = self._staging.state
-            if state != "pending" or device.is_over:
-                break
         if device.is_over:
             raise StreamError("the device was lost")
-        if state != "mapped":
-            raise StreamError(state)
+        if staging.state != "mapped":
+            raise StreamError(staging.state)
         memory = lib.wgpuBufferGetConstMappedRange(staging.handle, 0, self._copied)
         ffi.memmove(target, memory, size)
         lib.wgpuBufferUnmap(staging.handle)

@@ -84,8 +84,15 @@ def png_of(made: Picture, scale: float | None = None) -> str:
     """
     width, height = made.width, made.height
     factor = enlargement(width, height, scale)
-    pixels = made.pixels[:, :width].numpy().repeat(factor, axis=0).repeat(factor, axis=1)
-    data = _png(width * factor, height * factor, [row.tobytes() for row in pixels])
+    pixels = made.pixels[:, :width].tobytes()
+    rows = [pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height)]
+    if factor > 1:  # without NumPy, which a device that shows pictures may lack
+        rows = [
+            b"".join(row[i : i + 4] * factor for i in range(0, len(row), 4))
+            for row in rows
+            for _ in range(factor)
+        ]
+    data = _png(width * factor, height * factor, rows)
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 

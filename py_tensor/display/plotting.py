@@ -139,7 +139,7 @@ def plot(
         If a kind, scale, colour, line style, marker or part of `fmt` is unknown, or there are more
         than 20 series.
     """
-    options = locals()
+    options = dict(locals())  # a tracer adds later locals to `locals()` itself
     if isinstance(y, str):
         if fmt is not None:
             raise TypeError(f"plot: y must be numbers, not the str {y!r}; {SEVERAL}")
@@ -208,7 +208,7 @@ def scatter(
     ValueError
         As in `plot`, and for the colours as in `imshow`.
     """
-    options = locals()
+    options = dict(locals())  # a tracer adds later locals to `locals()` itself
     if isinstance(c, str):
         options |= {"c": None, "color": c}
     return _shown("scatter", options)
@@ -253,7 +253,7 @@ def bar(
     ValueError
         As in `plot`, and for more than 2000 bars or a width that is not positive and finite.
     """
-    return _shown("bar", locals())
+    return _shown("bar", dict(locals()))
 
 
 def hist(
@@ -301,7 +301,7 @@ def hist(
     ValueError
         As in `plot`, and if edges or the range do not increase.
     """
-    return _shown("hist", locals())
+    return _shown("hist", dict(locals()))
 
 
 def contour(
@@ -354,4 +354,4 @@ def contour(
     """
     if y is not None and z is None:
         raise TypeError("contour: takes z, or x, y and z")
-    return _shown("contour", locals())
+    return _shown("contour", dict(locals()))

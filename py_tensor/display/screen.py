@@ -596,7 +596,7 @@ def imshow(
         If the colour map is unknown, a bound is not finite, `vmin` is not less than `vmax`, the
         scale is not positive and finite, or the extent has no width or height.
     """
-    options = locals()
+    options = dict(locals())  # a tracer adds later locals to `locals()` itself
     return Display(_image, options.pop("x"), options)
 
 

@@ -243,7 +243,9 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise LinAlgError(f"tensorinv: axes {rows} and {columns} do not form a square matrix")
+        raise LinAlgError(
+            f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
+        )
     return inv(x.reshape(size_of(rows), -1)).reshape(*columns, *rows)
 
 

@@ -344,7 +344,9 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         positive = [i + n if i < 0 else i for i in numbers]
         positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
-        raise ShapeError(f"insert: obj must be an index or a vector, not of {positions.shape}")
+        raise ShapeError(
+            f"insert: obj must be an index or a vector, not of shape {positions.shape}"
+        )
     if is_mask:
         positions = flatnonzero(positions)
     elif not positions.dtype.is_integer:
@@ -375,7 +377,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
         If `trim` is not one of these.
     """
     sides = trim.lower()
-    check_option("trim_zeros", "trim", sides, ("fb", "bf", "f", "b"))
+    if sides not in ("fb", "bf", "f", "b"):
+        check_option("trim_zeros", "trim", trim, ("fb", "f", "b"))
     x = tensor_of(filt, "trim_zeros")
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:

@@ -482,7 +482,9 @@ def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> 
     default : str
         The result if none is in the set.
     """
-    letters = (t if isinstance(t, str) else asarray(t).dtype.char for t in typechars)
+    letters = (
+        t if isinstance(t, str) else tensor_of(t, "mintypecode").dtype.char for t in typechars
+    )
     return host.load_numpy().mintypecode([*letters], typeset, default)
 
 

@@ -60,7 +60,7 @@ def padded(
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
     option = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        check_option("pad", "reflect_type", option or "even", ("even", "odd"))
+        check_option("pad", "reflect_type", "even" if option is None else option, ("even", "odd"))
         for axis, width in enumerate(widths):
             if option == "odd":
                 x = _reflected_odd(x, axis, *width, include_edge=mode == "symmetric")

@@ -86,7 +86,9 @@ def _weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise TypeError(f"{op}: weights of shape {w.shape} for shape {x.shape} need an axis")
+        raise TypeError(
+            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
+        )
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
     numbers = [normalize_axis(op, a, x.ndim) for a in listed]

@@ -281,8 +281,11 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
             raise ValueError(f"{op}: {name} must be {rule.words}, not {number}")
         return number
     if not isinstance(value, Tensor):
-        array = _array_of(op, value)
-        if broken := array[rule.breaks(array)].tolist():
+        if hasattr(value, "__array_interface__"):
+            broken = value[rule.breaks(value)].tolist()
+        else:
+            broken = [v for v in numbers_of(op, value)[0] if rule.breaks(v)]
+        if broken:
             raise ValueError(f"{op}: {name} must be {rule.words}, not {broken[0]}")
         value = tensor_of(value, op, dtype=rule.dtype, device=device)
     dtypes.REAL.check(op, value.dtype)
@@ -293,22 +296,22 @@ def check_together(op: str, rule: Rule, *values: Operand) -> None:
     """Raise an error if parameters break a joint rule; skip the check if one is a tensor."""
     if any(isinstance(value, Tensor) for value in values):
         return
-    numbers = [number_like(value) for value in values]
-    if None not in numbers:
-        broken: list[Any] = [numbers] if rule.breaks(*numbers) else []
-    else:
-        arrays = [_array_of(op, value) for value in values]
-        shape = broadcast(op, *(array.shape for array in arrays))
+    if any(hasattr(value, "__array_interface__") for value in values):
         np = host.load_numpy()
-        arrays = [np.broadcast_to(array, shape) for array in arrays]
+        arrays = np.broadcast_arrays(*values)
         broken = np.stack(arrays, -1)[rule.breaks(*arrays)].tolist()
+    else:
+        known = [numbers_of(op, value) for value in values]
+        shape = broadcast(op, *(shape for _, shape in known))
+        rows = zip(*(_spread(*one, shape) for one in known), strict=True)
+        broken = [row for row in rows if rule.breaks(*row)]
     if broken:
         raise rule.error(f"{op}: {rule.words}, not {', '.join(map(str, broken[0]))}")
 
 
-def _array_of(op: str, value: Operand) -> Any:
-    """Return a parameter that is no tensor as a NumPy array."""
-    if hasattr(value, "__array_interface__"):
-        return value
-    numbers, shape = numbers_of(op, value)
-    return host.load_numpy().array(numbers).reshape(shape)
+def _spread(numbers: list[Any], shape: Shape, target: Shape) -> list[Any]:
+    """Return the elements of an array broadcast to a shape."""
+    indices = [0]
+    for n, wide in zip((1,) * (len(target) - len(shape)) + shape, target, strict=True):
+        indices = [index * n + (i if n > 1 else 0) for index in indices for i in range(wide)]
+    return [numbers[index] for index in indices]

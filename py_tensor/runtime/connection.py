@@ -301,7 +301,7 @@ class Connection:
 
     def _refusal(self, submission: Submission) -> BaseException:
         """Return the error for a flush that the bridge aborted; its nodes stay pending."""
-        self._note(json.loads(self.bridge.failures()))
+        self._note(json.loads(self.bridge.failures() or "[]"))
         self._close(submission)
         error, submission.error = submission.error, None
         return error or error_of({"message": "the flush failed in the bridge"})
@@ -338,6 +338,7 @@ class Connection:
 
     def synchronize(self) -> None:
         with self.lock:
+            host.check_can_wait("pt.synchronize()")
             last, promise = self.last, self.bridge.synchronize()
             self._settle(self._wait(promise, "pt.synchronize()"), last, NONE)
 
@@ -423,21 +424,21 @@ class Connection:
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node)
+            data = self._start_read(node, blocking=True)
             if isinstance(data, Reading):
                 data = self._end_read(data, self._wait(data.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node)
+            data = self._start_read(node, blocking=False)
         if isinstance(data, Reading):
             outcome = await data.promise
             with self.lock:
                 data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _start_read(self, node: Node) -> Reading | memoryview:
+    def _start_read(self, node: Node, *, blocking: bool) -> Reading | memoryview:
         """Start to read a stored node; return its elements if they are known on the host."""
         if not node.meta.size:
             return memoryview(b"")
@@ -448,6 +449,8 @@ class Connection:
             if self._out_of_range:
                 raise self._index_error()
             return storage.copy
+        if blocking:
+            host.check_can_wait("reading a tensor")
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target = array("B", bytes(node.meta.nbytes))
@@ -496,6 +499,8 @@ class Connection:
         is ready. Waits until the GPU is done, so that errors are raised here.
         """
         with self.lock:
+            if blocking:
+                host.check_can_wait("drawing a tensor")
             storage: Stored = node.storage
             self._check_alive(storage)
             source, last = storage.buffer.submission, self.last

@@ -333,7 +333,8 @@ class LazyDevice(Device):
                 if node.taken != node.dropped:
                     continue
                 if node.meta.device is not self:
-                    _forget_elsewhere(node)
+                    node.meta.device.unheld.append(node)  # before the call: an interrupt can end it
+                    _forget_elsewhere(node.meta.device)
                 elif node in self._pending or node in self._views:
                     self._forget(node)
 
@@ -705,10 +706,8 @@ class LazyDevice(Device):
         return True
 
 
-def _forget_elsewhere(node: Node) -> None:
-    """Forget a node of another device than the one that counts; later, if a thread has its lock."""
-    device = node.meta.device
-    device.unheld.append(node)
+def _forget_elsewhere(device: Device) -> None:
+    """Let another device forget its unheld nodes; later, if a thread has its lock."""
     # One call that acquires and notes it: an interrupt can only come after it.
     acquired: list[bool] = []
     try:

@@ -176,18 +176,37 @@ def in_order(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
-    """Return the kernels of cycles that have none in common; without them there is no cycle."""
+    """Return the kernels that wait for themselves, but not those that only wait for such kernels.
+
+    These are the strongly connected components (Tarjan, Depth-first search and linear graph
+    algorithms, 1972) of several kernels, or of one that reads what it writes.
+    """
     before = _writers(kernels)
+    numbers: dict[int, int] = {}  # kernel -> its position in the search
+    lowest: dict[int, int] = {}  # kernel on `path` -> the first kernel on `path` that it waits for
+    path: list[int] = []  # kernels whose component is not complete
     cyclic: set[int] = set()
-    while True:
-        try:
-            TopologicalSorter(before).prepare()
-        except CycleError as error:
-            cycle: list[int] = error.args[1]
-            cyclic.update(cycle)
-            before = {n: writers - cyclic for n, writers in before.items() if n not in cyclic}
-        else:
-            return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
+    stack = list(range(len(kernels)))
+    while stack:
+        kernel = stack[-1]
+        if kernel not in numbers:
+            numbers[kernel] = lowest[kernel] = len(numbers)
+            path.append(kernel)
+            stack += [writer for writer in before[kernel] if writer not in numbers]
+            continue
+        stack.pop()
+        if kernel not in lowest:  # another kernel had put it on the stack, too
+            continue
+        lowest[kernel] = min(lowest[n] for n in (kernel, *before[kernel]) if n in lowest)
+        if lowest[kernel] == numbers[kernel]:
+            component = [path.pop()]
+            while component[-1] != kernel:
+                component.append(path.pop())
+            if len(component) > 1 or kernel in before[kernel]:
+                cyclic.update(component)
+            for member in component:
+                del lowest[member]
+    return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
 
 
 def _writers(kernels: list[Kernel]) -> dict[int, set[int]]:

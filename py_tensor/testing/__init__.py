@@ -97,21 +97,29 @@ def _in_ulps(name: str, limit: str, what: str) -> Assertion:
 
 assert_ = _numpys("assert_", "unless `val` is true, also with `python -O`")
 assert_allclose = _numpys("assert_allclose", "unless ``abs(x - y) <= atol + rtol * abs(y)``")
-assert_almost_equal = _numpys("assert_almost_equal", "unless `abs(x - y) < 1.5 * 10**-decimal`")
+assert_almost_equal = _numpys("assert_almost_equal", "unless `abs(x - y) < 1.5 * 10**-decimal` (7)")
 assert_approx_equal = _numpys("assert_approx_equal", "unless `significant` digits are equal")
-assert_array_almost_equal = _numpys("assert_array_almost_equal", "unless `decimal` digits agree")
+assert_array_almost_equal = _numpys(
+    "assert_array_almost_equal", "unless `abs(x - y) < 1.5 * 10**-decimal` for each element"
+)
 assert_array_equal = _numpys("assert_array_equal", "unless elements are equal or both NaN")
-assert_array_less = _numpys("assert_array_less", "unless each element of `x` is less than its `y`")
+assert_array_less = _numpys(
+    "assert_array_less", "unless each element of `x` is less than that of `y`"
+)
 assert_equal = _numpys("assert_equal", "unless two tensors, numbers or lists of them are equal")
 assert_no_warnings = _numpys("assert_no_warnings", "if a function or a `with` block warns")
-assert_raises = _numpys("assert_raises", "unless a function or a `with` block raises it")
-assert_raises_regex = _numpys("assert_raises_regex", "unless it is raised with such a message")
+assert_raises = _numpys("assert_raises", "unless a function or a `with` block raises the exception")
+assert_raises_regex = _numpys(
+    "assert_raises_regex", "unless it is raised with a message that matches"
+)
 assert_string_equal = _numpys("assert_string_equal", "with a diff, unless two texts are equal")
 assert_array_max_ulp = _in_ulps(
     "assert_array_max_ulp", "maxulp", "unless there are at most `maxulp` numbers between elements"
 )
 assert_array_almost_equal_nulp = _in_ulps(
-    "assert_array_almost_equal_nulp", "nulp", "unless elements differ by at most `nulp` spacings"
+    "assert_array_almost_equal_nulp",
+    "nulp",
+    "unless elements differ by at most `nulp` spacings of the larger",
 )
 
 

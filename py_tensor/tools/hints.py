@@ -10,7 +10,6 @@ import re
 from inspect import signature
 from typing import NoReturn
 
-from py_tensor import linalg
 from py_tensor.tensors.tensor import INSTALLED, Tensor, public
 
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
@@ -20,6 +19,12 @@ _NO_DATES = "dates are not supported; use np.{} on the CPU"
 _NO_RECORDS = "structured dtypes are not supported; use a dict of tensors"
 _TOO_WIDE = "the widest dtypes are float64 and complex128, on the CPU only"
 _NO_POINTERS = "GPU memory has no host address; x.numpy() is a copy with {}"
+
+# Written here, because an error must not load the module that has them.
+_LINALG = (
+    "cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_norm matrix_power matrix_rank "
+    "multi_dot norm pinv qr slogdet solve svd svdvals tensorinv tensorsolve vector_norm"
+)
 
 _RENAMED = (
     "alltrue:all as_tensor:asarray bool8:bool broadcast_tensors:broadcast_arrays cat:concat "
@@ -67,7 +72,7 @@ _REPLACED = {
     "t": "x.T",
     "topk": "pt.sort(x, descending=True)[:k]",
     **{f"{n}Tensor": f"pt.tensor(data, dtype=pt.{dtype})" for n, dtype in _TENSORS.items()},
-    **{name: f"pt.linalg.{name}" for name in vars(linalg)["__all__"] if name not in dir(public())},
+    **{name: f"pt.linalg.{name}" for name in _LINALG.split()},
 }  # fmt: skip
 """Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
 

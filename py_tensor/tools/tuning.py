@@ -633,7 +633,7 @@ def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
     """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
 
     def make() -> Workload:
-        left, right = _elements(m, ROWS, k), _elements(n, COLUMNS, k).T
+        left, right = _elements((m, 0), ROWS, k), _elements((n, 1), COLUMNS, k).T
         expected = _repeated(left @ right, m, n).tobytes()
         a, b = _repeated(left, m, k), _repeated(right, k, n)
         if transposed:
@@ -648,7 +648,7 @@ def _over_rows(expression: Callable[..., Any], operands: int = 1) -> Callable[[i
 
     def make(rows: int, length: int) -> Workload:
         arrays = [
-            _repeated(_elements(seed, ROWS, length), rows, length) for seed in range(operands)
+            _repeated(_elements((seed,), ROWS, length), rows, length) for seed in range(operands)
         ]
         return Workload(expression, tuple(arrays), expression(*arrays).tobytes())
 
@@ -681,7 +681,7 @@ centred = _over_rows(_centred)
 map_of_two = _over_rows(_multiplied_and_added, operands=2)
 
 
-def _elements(seed: int, rows: int, columns: int) -> Any:
+def _elements(seed: tuple[int, ...], rows: int, columns: int) -> Any:
     np = host.load_numpy()
     return np.random.default_rng(seed).choice(np.float32(ELEMENTS), (rows, columns))
 
