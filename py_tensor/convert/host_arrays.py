@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 from warnings import warn
 from weakref import ref
@@ -235,6 +235,7 @@ def _function(
     has_none = name == "broadcast_arrays" and any(arg is None for arg in args)  # Matplotlib's bar
     is_numpys = has_none or (name in OVERWRITING and _writes_to_an_array(args, options))
     if ours is not None and not is_numpys:
+        args, options = _as_given(ours, args, options)
         try:
             return ours(*args, **options)
         except (ShapeError, TypeError) as error:
@@ -244,6 +245,26 @@ def _function(
     if not hasattr(function, "_implementation"):  # it was called with `like=`
         return _created_like(tensor, name, args, options)
     return function._implementation(*args, **options)  # NumPy calls `__array__`
+
+
+def _as_given(
+    ours: Any, args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Leave out arguments that are NumPy's mark for one that is not given, or None for a default."""
+    unset = host.load_numpy()._NoValue
+    if not any(value is None or value is unset for value in (*args, *options.values())):
+        return args, options
+    try:
+        bound = signature(ours).bind(*args, **options)
+    except TypeError:  # the call raises it, too
+        return args, {name: value for name, value in options.items() if value is not unset}
+    for name, value in tuple(bound.arguments.items()):
+        default = bound.signature.parameters[name].default
+        # None for an int is a value: `axis=None`. An operand that is not optional may be None, too.
+        has_other = default is not Parameter.empty and not isinstance(default, int | None)
+        if value is unset or (value is None and has_other):
+            del bound.arguments[name]
+    return bound.args, bound.kwargs
 
 
 def _created_like(tensor: Tensor, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

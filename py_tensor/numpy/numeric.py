@@ -22,7 +22,7 @@ from py_tensor.ops.operands import Scalar
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import all_devices
-from py_tensor.tensors.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "False_", "ScalarType", "True_", "__array_namespace_info__", "bytes_", "can_cast",

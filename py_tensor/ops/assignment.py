@@ -25,7 +25,14 @@ from py_tensor.ops.gather import (
 )
 from py_tensor.ops.indexing import getitem, setitem, write
 from py_tensor.ops.movement import along_axis, concat, converted, reshape_copy
-from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
+from py_tensor.ops.operands import (
+    Operand,
+    Scalar,
+    copy_or_scalar,
+    node_of,
+    number_like,
+    on_one_device,
+)
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.sorting import partition, sort
@@ -110,7 +117,7 @@ def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
     flat, values = x.ravel(), as_given(a, v, "put")
     index, op = indices_of("put", in_mode("put", ind, x.size, mode, x.device), flat, 0)
     if values.size and index.size:
-        values = _repeated(values, index.size)
+        flat, values = on_one_device("put", (flat, _repeated(values, index.size)))
         written = scatter(flat, (0,), (index.ravel(),), 0, values, op=op)
         _overwrite(x, reshape_copy(written, x.shape))
 

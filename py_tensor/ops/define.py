@@ -188,10 +188,13 @@ def _taking_options(
         subok: bool = True,
         signature: None = None,
     ) -> Any:
-        if len(operands) == nin + 1 and out is None:
+        if len(operands) == nin + 1:
+            if out is not None:
+                raise TypeError(f"{name}: out is given by position and by name")
             operands, out = operands[:nin], operands[nin]
         if len(operands) != nin:
-            raise TypeError(f"{name}: takes {nin} operands, and out, not {len(operands)}")
+            count = f"{nin} operand{'s' if nin > 1 else ''}"
+            raise TypeError(f"{name}: takes {count}, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
             wanted = _computed_dtype(name, gives, dtype)
             check_options(name, accepts, operands[:count], wanted, casting, signature, order)

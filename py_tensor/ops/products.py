@@ -142,7 +142,8 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     for i, j in zip(left, right, strict=True):
         of_b[j] = i
     kept = {*range(a.ndim), *of_b} - {*left}
-    return _product(a, tuple(range(a.ndim)), b, tuple(of_b), kept)[0]
+    product = _product(a, tuple(range(a.ndim)), b, tuple(of_b), kept)[0]
+    return product if left else product + 0  # as a sum that begins with 0: -0 becomes 0
 
 
 def kron(a: Operand, b: Operand) -> Tensor:

@@ -232,6 +232,10 @@ def reduction(
 
 
 def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
+    if isinstance(axis, tuple) and len(axis) == 1:
+        (axis,) = axis
+    if isinstance(axis, int):
+        axis %= len(shape)
     along = "" if axis is None else f" along axis {axis}"
     return ValueError(f"{op}: no elements to choose from{along} in shape {shape}")
 
@@ -590,6 +594,8 @@ def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Te
 
 def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True) -> Tensor:
     x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axis, x.ndim)
+    if not x.ndim:  # `where` may have more axes, over which the default reduces, too
+        axes = axis
     total = sum(_summable(x), axes, keepdims=keepdims, where=where)
     return converted(total / _counted(x, axes, "mean", keepdims, where), x.dtype)
 
@@ -675,7 +681,8 @@ def _variance(
     count = _counted(x, axes, "var", keepdims, where)
     largest = maximum if isinstance(count, Tensor) else builtins.max
     total = sum(squared_length(subtract(x, center)), axes, keepdims=keepdims, where=where)
-    return converted(total / largest(count - correction, 0.0), dtypes.real_of(x.dtype))
+    variance, real = total / largest(count - correction, 0.0), dtypes.real_of(x.dtype)
+    return converted(variance, real) if real.is_floating else variance
 
 
 _whole_variance = Composition(_variance)

@@ -85,6 +85,10 @@ def _dropping_axes(fold: Reduction, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshape(build(fold, (x,), axes), dropped(x.shape, axes))
 
 
+def _odd_number(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return copy_or_scalar(_dropping_axes(XOR, x, axes))
+
+
 def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
     return Scan(
         f"running {fold.name}",
@@ -99,7 +103,7 @@ OR = _of_bits(bitwise_or, lambda dtype: 0)
 XOR = _of_bits(bitwise_xor, lambda dtype: 0)
 KERNELS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
     "maximum": max, "minimum": min, "logical_and": all, "logical_or": any,
-    "logical_xor": partial(_dropping_axes, XOR), "bitwise_and": partial(_dropping_axes, AND),
+    "logical_xor": _odd_number, "bitwise_and": partial(_dropping_axes, AND),
     "bitwise_or": partial(_dropping_axes, OR), "bitwise_xor": partial(_dropping_axes, XOR),
 }  # fmt: skip
 MAXIMA = _scan_by(MAX, "maximum", _grad_extremes)

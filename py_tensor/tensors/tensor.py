@@ -168,9 +168,10 @@ class View:
     @property
     def layout(self) -> Layout:
         """The map from coordinates to the flat index of the base."""
+        find = self.find  # before `known`: another thread may set both
         if self.known is None:
-            assert self.find is not None
-            self.known = self.find()
+            assert find is not None
+            self.known, self.find = find(), None  # the function keeps the tensors of the key
         return self.known
 
     @property
