@@ -193,8 +193,8 @@ def _taking_options(
                 raise TypeError(f"{name}: out is given by position and by name")
             operands, out = operands[:nin], operands[nin]
         if len(operands) != nin:
-            count = f"{nin} operand{'s' if nin > 1 else ''}"
-            raise TypeError(f"{name}: takes {count}, and out, not {len(operands)}")
+            expected = f"{nin} operand{'s' if nin > 1 else ''}"
+            raise TypeError(f"{name}: takes {expected}, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
             wanted = _computed_dtype(name, gives, dtype)
             check_options(name, accepts, operands[:count], wanted, casting, signature, order)
