@@ -250,7 +250,7 @@ def _function(
 def _as_given(
     ours: Any, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Leave out arguments that are NumPy's mark for one that is not given, or None for a default."""
+    """Leave out arguments that are NumPy's mark for one not given, or None for a default."""
     unset = host.load_numpy()._NoValue
     if not any(value is None or value is unset for value in (*args, *options.values())):
         return args, options
