@@ -66,11 +66,11 @@ def _in_place(plain: Callable[..., Tensor]) -> Callable[..., None]:
     """Return the method that does to a tensor what a function does to a copy of it."""
     op = plain.__name__
 
-    def call(x: Tensor, axis: int | None, **options: Any) -> None:
+    def call(a: Tensor, axis: int | None, **options: Any) -> None:
         if axis is None:
             raise TypeError(f"{op}: x.{op} needs one axis; pt.{op}(x, None) {op}s a flat copy")
-        result = plain(x, axis=axis, **options)
-        _overwrite(_target(op, x), result)
+        result = plain(a, axis=axis, **options)
+        _overwrite(_target(op, a), result)
 
     doc = f"{op.capitalize()} the elements along `axis` in place; `pt.{op}` returns a copy."
     return declared(op, signature(plain).replace(return_annotation="None"), call, doc)

@@ -137,7 +137,7 @@ def signature(function: Any) -> str:
 
 
 def without_self(call: str) -> str:
-    return re.sub(r"^\((self|x)(, /)?(, )?", "(", call)
+    return re.sub(r"^\((self|x|a)(, /)?(, )?", "(", call)
 
 
 # -- Entries -------------------------------------------------------------------------------------
