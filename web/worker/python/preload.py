@@ -34,4 +34,4 @@ def after_snapshot() -> None:
     importlib.invalidate_caches()
     for generator in _generators:
         generator.seed()
-    pt.random.seed()
+    pt.manual_seed(None)
