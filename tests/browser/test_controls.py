@@ -285,12 +285,12 @@ class TestOutput:
         expect(editor.outputs.get_by_role("slider")).to_have_value("1")
         shown.expect_value("kept.value", "1")
         assert shown.value("seen") == "['called', 'changed']"
-        assert shown.value("len(kept._functions), len(kept._interactions)") == "(1, 1)"
+        assert shown.value("len(kept._functions), len(kept.interactions)") == "(1, 1)"
         editor.outputs.get_by_role("button", name="Clear").click()
         panel.slider().press("ArrowRight")
         shown.expect_value("kept.value", "2")
         assert shown.value("seen") == "['called', 'changed']"
-        assert shown.value("len(kept._functions), len(kept._interactions)") == "(0, 0)"
+        assert shown.value("len(kept._functions), len(kept.interactions)") == "(0, 0)"
 
     def test_below_long_lines_on_a_phone(self, fresh_page: OpenPage) -> None:
         page = fresh_page(viewport={"width": 390, "height": 800}).page
