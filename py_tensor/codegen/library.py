@@ -105,10 +105,10 @@ def unrolled(name: str, **counts: int) -> dict[str, str]:
     integer, and at the end of a name for a digit: ``var xN = N;`` becomes ``var x0 = 0u;``,
     ``var x1 = 1u;``, ... With several letters, there is a copy for each combination.
     """
-    parts, _ = _parts(name)
+    pieces, _ = _parts(name)
     word = re.compile(rf"\b([a-z_]*)([{''.join(counts)}]+)\b")
     regions: dict[str, str] = {}
-    for region, example in zip(parts[2::4], parts[3::4], strict=True):
+    for region, example in zip(pieces[2::4], pieces[3::4], strict=True):
         names = word.findall(example)
         letters = [x for x in counts if any(x in ending for _, ending in names)]
         if letters and region != "interface":
@@ -128,8 +128,8 @@ def _numbered(example: str, word: re.Pattern[str], numbers: dict[str, int]) -> s
 
 def indented(name: str, region: str, lines: Iterable[str]) -> str:
     """Return lines as text, indented like this region of a template."""
-    parts, _ = _parts(name)
-    indentation = dict(zip(parts[2::4], parts[1::4], strict=True)).get(region, "")
+    pieces, _ = _parts(name)
+    indentation = dict(zip(pieces[2::4], pieces[1::4], strict=True)).get(region, "")
     return "\n".join(indentation + line for line in lines)
 
 

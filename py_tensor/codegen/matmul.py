@@ -62,16 +62,16 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
         return lower_reduce(_as_reduction(kernel), context)
     rows, columns = (_extent(kernel.kept, group) for group in (roles.m, roles.n))
     batch = size_of(kernel.kept) // (rows * columns)
-    tile, parts = tile_for(profile, rows, columns, batch, terms)
-    length = -(-terms // (parts * tile.bk)) * tile.bk  # the length of a part, in whole slices
-    parts = -(-terms // max(1, length))
-    if parts <= 1:
+    tile, part_count = tile_for(profile, rows, columns, batch, terms)
+    length = -(-terms // (part_count * tile.bk)) * tile.bk  # the length of a part, in whole slices
+    part_count = -(-terms // max(1, length))
+    if part_count <= 1:
         return [_Writer(kernel, roles, tile, context).product()]
-    first, second, words = _in_parts(kernel, parts, context)
+    first, second, words = _in_parts(kernel, part_count, context)
     split = _roles_of(first)
     assert split is not None
     in_parts = _Writer(first, split, tile, context, length).product()
-    return [in_parts, merge(second, (parts,), [words], context)]
+    return [in_parts, merge(second, (part_count,), [words], context)]
 
 
 def _roles_of(kernel: Kernel) -> Roles | None:
@@ -514,15 +514,15 @@ def _staged(tile: Tile, width: int) -> list[str]:
         f"stage[tk * {block}u + ty * WX + tx + {c * pitch}u] = results[e].{x};"
         for c, x in enumerate(XYZW)
     ]
-    parts = [f"{n * block}u" for n in range(tile.wk)]
+    blocks = [f"{n * block}u" for n in range(tile.wk)]
     s = "invocation" if spots <= tile.workgroup else "(invocation + r * WORKGROUP)"
     if width == 4:
         index = f"{s} % {block}u"
-        sums = [" + ".join(f"stage[at + {p} + {c * pitch}u]" for p in parts) for c in range(4)]
+        sums = [" + ".join(f"stage[at + {p} + {c * pitch}u]" for p in blocks) for c in range(4)]
         value, column = f"vec4({', '.join(sums)})", "column / 4u + x"
     else:
         index = f"x % 4u * {pitch}u + y * WX + x / 4u"
-        value, column = " + ".join(f"stage[at + {p}]" for p in parts), "column + x"
+        value, column = " + ".join(f"stage[at + {p}]" for p in blocks), "column + x"
     taken = [
         f"let x = {s} % {across}u;",
         f"let y = {s} / {across}u % {tile.wy}u;",

@@ -442,8 +442,8 @@ class StageWriter(SplitBody):
         """Return the result of a fold of this stage, from its accumulator's parts."""
         op = self.folds[number].op
         first = sum(len(earlier.op.components) for earlier in self.folds[:number])
-        parts = range(len(op.components))
-        return op.result.format(**{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in parts})
+        numbers = range(len(op.components))
+        return op.result.format(**{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in numbers})
 
 
 class _Writer(WalkWriter):

@@ -118,21 +118,21 @@ class _Chart:
     def parts(self) -> list[str]:
         """Return the elements of the drawing."""
         area = self.axes.area
-        parts = _axes(self.axes, self.bundle, self.width, has_grid=True)
-        parts += _bar(self.bar, area.right, area.top, area.bottom) if self.bar else []
+        elements = _axes(self.axes, self.bundle, self.width, has_grid=True)
+        elements += _bar(self.bar, area.right, area.top, area.bottom) if self.bar else []
         marks = "".join(element for mark in self.marks for element in mark.draw(self.axes))
         clip = ""
         if self.window:
             size = f'width="{area.right - area.left}" height="{area.bottom - area.top}"'
             box = f'<rect x="{area.left}" y="{area.top}" {size}/>'
             name = _unique("part", box)
-            parts.append(f'<clipPath id="{name}">{box}</clipPath>')
+            elements.append(f'<clipPath id="{name}">{box}</clipPath>')
             clip = f' clip-path="url(#{name})"'
-        parts.append(f'<g class="marks"{clip}>{marks}</g>')
+        elements.append(f'<g class="marks"{clip}>{marks}</g>')
         if not any(mark.xs for mark in self.marks):
             middle = (area.top + area.bottom) / 2
-            parts.append(_text("name", self.width / 2, middle, "No finite values"))
-        return parts + self.head
+            elements.append(_text("name", self.width / 2, middle, "No finite values"))
+        return elements + self.head
 
     def _axis(self, name: str) -> Callable[[float], Axis]:
         """Return a function that makes the axis "x" or "y" with about as many ticks as wanted."""

@@ -83,8 +83,8 @@ def _parted(x: Tensor, target: DType) -> Tensor:
     """Split each element into several smaller ones, the lowest bits first."""
     shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // target.itemsize)
     if x.dtype.is_complex:
-        parts = stack(parts_of(x), -1)
-        whole = reshape_copy(parts, (*x.shape[:-1], 2 * x.shape[-1]))
+        components = stack(parts_of(x), -1)
+        whole = reshape_copy(components, (*x.shape[:-1], 2 * x.shape[-1]))
         return _bits(whole, target) if whole.itemsize == target.itemsize else _parted(whole, target)
     whole, small = _UNSIGNED[x.itemsize], _UNSIGNED[target.itemsize]
     shifted = right_shift(_bits(x, whole)[..., None], _shifts(x, whole, target.itemsize))
@@ -98,9 +98,9 @@ def _joined(x: Tensor, target: DType) -> Tensor:
         pairs = _bits(x, component) if x.itemsize == component.itemsize else _joined(x, component)
         return joined(pairs[..., ::2], pairs[..., 1::2])
     whole, count = _UNSIGNED[target.itemsize], target.itemsize // x.itemsize
-    parts = converted(_bits(x, _UNSIGNED[x.itemsize]), whole)
-    parts = reshape_copy(parts, (*x.shape[:-1], x.shape[-1] // count, count))
-    return _bits(total(left_shift(parts, _shifts(x, whole, x.itemsize)), -1, whole), target)
+    groups = converted(_bits(x, _UNSIGNED[x.itemsize]), whole)
+    groups = reshape_copy(groups, (*x.shape[:-1], x.shape[-1] // count, count))
+    return _bits(total(left_shift(groups, _shifts(x, whole, x.itemsize)), -1, whole), target)
 
 
 def _shifts(x: Tensor, whole: DType, size: int) -> Tensor:

@@ -182,9 +182,9 @@ def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same
 
     Options as in `concat`.
     """
-    parts = [x if x.ndim else x.reshape((1,)) for x in tensors_of("hstack", tup)]
-    along = 0 if parts and parts[0].ndim == 1 else 1
-    return concat(parts, along, dtype=dtype, casting=casting)
+    operands = [x if x.ndim else x.reshape((1,)) for x in tensors_of("hstack", tup)]
+    along = 0 if operands and operands[0].ndim == 1 else 1
+    return concat(operands, along, dtype=dtype, casting=casting)
 
 
 def meshgrid(

@@ -17,13 +17,13 @@ from py_tensor.schedule.pack import MAX_PACK
 
 def checked(after_passes: Iterable[list[Kernel]], program: Program, budget: Budget) -> list[Kernel]:
     """Return the kernels after the last pass; check them after each, and that it changed none."""
-    given: list[Kernel] = []
+    previous: list[Kernel] = []
     copies: list[Kernel] = []
     for kernels in after_passes:
-        assert given == copies, "a pass changed a kernel"
+        assert previous == copies, "a pass changed a kernel"
         check(kernels, program, budget)
-        given, copies = kernels, [kernel.with_slots(lambda slot: slot) for kernel in kernels]
-    return given
+        previous, copies = kernels, [kernel.with_slots(lambda slot: slot) for kernel in kernels]
+    return previous
 
 
 def check(kernels: list[Kernel], program: Program, budget: Budget) -> None:
