@@ -258,6 +258,7 @@ class _Description:
     notes: Notes
     submit_work: int
     values: dict[int, Value] = field(default_factory=dict[int, Value])
+    numbers: Counter[str] = field(default_factory=Counter[str])  # letter -> names with it
 
     def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
         pieces = [piece for d in lowered for piece in d.pieces(self.submit_work)]
@@ -281,9 +282,11 @@ class _Description:
         if slot not in self.values:
             node = self.program.nodes[slot]
             is_stored = kernel is None
-            others = sum((value.kernel is None) == is_stored for value in self.values.values())
+            letter = "x" if is_stored else "t"
+            number = self.numbers[letter]
+            self.numbers[letter] += 1
             self.values[slot] = Value(
-                f"{'x' if is_stored else 't'}{others}",
+                f"{letter}{number}",
                 node.meta.shape if is_stored else self.asked.get(slot, node.meta.shape),
                 str(node.meta.dtype),
                 kernel,
