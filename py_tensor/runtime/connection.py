@@ -32,7 +32,7 @@ from py_tensor.runtime.failures import (
 )
 from py_tensor.runtime.host import host
 from py_tensor.runtime.plan import DESTROY
-from py_tensor.runtime.pool import COPIED_BYTES, NONE, Pool, Storage, Stored, Submission
+from py_tensor.runtime.pool import COPIED_BYTES, Pool, Storage, Stored, Submission
 
 if TYPE_CHECKING:
     from py_tensor.runtime.bridge import Bridge
@@ -340,14 +340,16 @@ class Connection:
         with self.lock:
             host.check_can_wait("pt.synchronize()")
             last, promise = self.last, self.bridge.synchronize()
-            self._settle(self._wait(promise, "pt.synchronize()"), last, NONE)
+            self._settle(self._wait(promise, "pt.synchronize()"), last)
+            self._raise_out_of_range()
 
     async def synchronize_async(self) -> None:
         with self.lock:
             last, promise = self.last, self.bridge.synchronize()
         outcome = await promise
         with self.lock:
-            self._settle(outcome, last, NONE)
+            self._settle(outcome, last)
+            self._raise_out_of_range()
 
     def _slow_down(self) -> None:
         """If too much work is in flight, wait for the older half of the flushes."""
@@ -360,8 +362,7 @@ class Connection:
         """Process the outcome of a wait for the flushes up to number `last`.
 
         Raises the error of `wanted` if it has one, otherwise a failure of the wait itself. The
-        latter may only be a consequence of the former. If there is neither, but a submission is
-        wanted, raises the error for an index out of range.
+        latter may only be a consequence of the former.
         """
         if outcome == "interrupted":
             raise KeyboardInterrupt
@@ -378,8 +379,6 @@ class Connection:
         for failure in failures:
             if failure["flush"] == OF_THIS_CALL:
                 raise error_of(failure)
-        if self._out_of_range and wanted is not None:
-            raise self._index_error()
 
     def _note(self, failures: list[Failure]) -> None:
         """Record failures. The bridge reports them again until this has completed."""
@@ -415,10 +414,11 @@ class Connection:
                 failure = failure | {"kind": "out-of-memory"}
             submission.error = error_of(failure, submission.label)
 
-    def _index_error(self) -> IndexError:
-        """Return the error for the first recorded out-of-range index, and forget the others."""
-        message, self._out_of_range = self._out_of_range[0], []
-        return out_of_range(message)
+    def _raise_out_of_range(self) -> None:
+        """Raise the error for the first recorded out-of-range index, and forget the others."""
+        if self._out_of_range:
+            message, self._out_of_range = self._out_of_range[0], []
+            raise out_of_range(message)
 
     # -- Reading --------------------------------------------------------------------------------
 
@@ -446,8 +446,7 @@ class Connection:
         self._check_alive(storage)
         storage.buffer.submission.check()
         if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
-            if self._out_of_range:
-                raise self._index_error()
+            self._raise_out_of_range()
             return storage.copy
         if blocking:
             host.check_can_wait("reading a tensor")
@@ -474,9 +473,15 @@ class Connection:
         storage, data = reading.storage, memoryview(reading.target)
         self._targets.pop(reading.address, None)
         self._settle(outcome, reading.last, storage.buffer.submission)
-        if data.nbytes > COPIED_BYTES:
-            return data
-        storage.copy = data.toreadonly()  # `may_overwrite`: unchanged during the read
+        if data.nbytes <= COPIED_BYTES:
+            data = data.toreadonly()  # others read it, too
+            self._keep(storage, data)
+        self._raise_out_of_range()  # last: the elements are right, if another flush had the index
+        return data
+
+    def _keep(self, storage: Stored, data: memoryview) -> None:
+        """Keep the elements of a storage on the host, which were read; drop the oldest ones."""
+        storage.copy = data  # `may_overwrite`: unchanged during the read
         self._copies.append((ref(storage), data.nbytes))
         self._copied_bytes += data.nbytes
         while self._copied_bytes > MAX_COPIED:
@@ -484,7 +489,6 @@ class Connection:
             self._copied_bytes -= nbytes
             if (held := oldest()) is not None:
                 held.copy = None
-        return storage.copy  # read-only, since others read it too
 
     # -- Painting -------------------------------------------------------------------------------
 
@@ -509,6 +513,7 @@ class Connection:
         painted = self._wait(promise, "drawing a tensor") if blocking else await promise
         with self.lock:
             self._settle(painted.outcome, last, source)
+            self._raise_out_of_range()
             return painted.bitmap
 
 
