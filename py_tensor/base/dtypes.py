@@ -16,6 +16,7 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib import import_module
 from itertools import chain
 from typing import Any, Literal
@@ -346,6 +347,17 @@ _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
 def promote(a: DType, b: DType) -> DType:
     """Return the common dtype of two operands."""
     return _PROMOTE[a, b] or DEFAULT.floating
+
+
+def common(operands: Sequence[DType]) -> DType:
+    """Return the common dtype of one or more operands.
+
+    As in NumPy, floats come before integers: uint8 and int8 are int16 together, which beside
+    float16 needs float32, but each of them alone fits float16.
+    """
+    if len(operands) > 2:
+        operands = sorted(operands, key=lambda dtype: KINDS.index(dtype.kind), reverse=True)
+    return reduce(promote, operands)
 
 
 def values_of(data: memoryview, dtype: DType) -> list[Any]:

@@ -212,7 +212,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
     if not arrays_and_dtypes:
         raise ValueError("result_type: needs at least one tensor, dtype or number")
-    promoted = reduce(dtypes.promote, strong or [dtypes.of_scalar(weak[0])])
+    promoted = dtypes.common(strong or [dtypes.of_scalar(weak[0])])
     return reduce(dtypes.with_scalar, weak, promoted)
 
 

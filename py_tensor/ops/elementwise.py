@@ -609,9 +609,9 @@ def clip(
     x = a if isinstance(a, Scalar) else tensor_beside("clip", a, min, max)
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
-    if type(min) is not type(max) and not (min is None or max is None):
+    if not (min is None or max is None):
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
-        if others:  # the dtype in which a Python number is a limit
+        if others:  # the dtype of all three, in which a Python number is a limit too
             x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
     if isinstance(x, Tensor) and x.dtype.is_integer:
         low, high = integer_range(x.dtype)

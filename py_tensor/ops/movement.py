@@ -475,11 +475,9 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     operands = [x if isinstance(x, Tensor) else beside(wide, x, op, own_device) for x in tensors]
     if not operands:
         raise ValueError(f"{op}: needs at least one tensor")
-    dtype, device = operands[0].dtype, operands[0].device
-    for x in operands[1:]:
-        if x.device is not device:
-            return _together(op, on_one_device(op, operands))
-        dtype = dtypes.promote(dtype, x.dtype)
+    if any(x.device is not operands[0].device for x in operands):
+        return _together(op, on_one_device(op, operands))
+    dtype = dtypes.common([x.dtype for x in operands])
     return [converted(x, dtype) for x in operands]
 
 

@@ -256,7 +256,7 @@ def _converted(
         for x in operands
     ]
     beside_them = [x.dtype for x in arrays[leading:] if isinstance(x, Tensor)]
-    common = reduce(dtypes.promote, beside_them) if beside_them else None
+    common = dtypes.common(beside_them) if beside_them else None
     result: list[Tensor | Scalar] = []
     for position, x in enumerate(arrays):
         if isinstance(x, Tensor | Scalar):
@@ -319,7 +319,7 @@ def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
     """Return the promoted dtype of the tensors, then of the scalars, which are weak."""
     types = [x.dtype for x in operands if isinstance(x, Tensor)]
     scalars = [x for x in operands if not isinstance(x, Tensor)]
-    dtype = reduce(dtypes.promote, types) if types else dtypes.of_scalar(scalars[0])
+    dtype = dtypes.common(types) if types else dtypes.of_scalar(scalars[0])
     return reduce(dtypes.with_scalar, scalars, dtype)
 
 

@@ -111,9 +111,7 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
         return None
     rest = kinds[len(op.leading) :]
     tensors = [kind.dtype for kind in rest if type(kind) is Meta]
-    dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
-    for other in tensors[1:]:
-        dtype = dtypes.promote(dtype, other)
+    dtype = dtypes.common(tensors) if tensors else dtypes.of_scalar(numbers[0](0))
     for kind in numbers:
         dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)

@@ -275,6 +275,35 @@ def test_squares_of_bools(device: str) -> None:
 # -- Functions of several operands --------------------------------------------------------------
 
 
+THREE: dict[str, Call] = {
+    "concatenate": lambda m, xs, ys: m.concatenate(xs),
+    "stack": lambda m, xs, ys: m.stack(xs),
+    "clip": lambda m, xs, ys: m.clip(*xs),
+    "choose": lambda m, xs, ys: m.choose(ys[0], xs),
+    "einsum": lambda m, xs, ys: m.einsum("i,i,i", *xs),
+}
+
+
+def test_three_dtypes(device: str, rng: np.random.Generator) -> None:
+    """Promotion is not associative: beside float16, uint8 and int8 do not make int16 first."""
+    for names in product(DTYPES, repeat=3):
+        arrays = [np.ones(2, name) for name in names]
+        common = np.empty(0, np.result_type(*names))
+        assert pt.result_type(*names) == dtype_here(common, *arrays), names
+    drawn = [[str(name) for name in rng.choice(DTYPES, 3)] for _ in range(40)]
+    for names in [["uint8", "int8", "float16"], *drawn]:
+        arrays = [np.ones(2, name) for name in names]
+        tensors = [pt.tensor(x, dtype=x.dtype, device=device) for x in arrays]
+        for what, call in THREE.items():
+            expected, got = (
+                result(call, m, xs, [m.zeros(2, "int32")])
+                for m, xs in ((np, arrays), (pt, tensors))
+            )
+            if isinstance(expected, type):
+                continue
+            assert got.dtype == dtype_here(expected, *arrays), f"{what} {names}: {got.dtype}"
+
+
 def test_select(device: str, rng: np.random.Generator) -> None:
     """The dtype is that of all choices and the default together."""
     for _ in range(40):
