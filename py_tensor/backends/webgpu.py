@@ -227,7 +227,7 @@ class WebGPU(Connection):
         results += zip(plan.outputs, buffers, strict=False)
         new = made if poison else [storage for storage in made if not storage.buffer.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
-        params = plan.patched(nodes)
+        params = plan.patched(nodes) if plan.consts else plan.params
         commands = created + plan.commands
         if (slot := request.read) is not None and slot in plan.positions:
             nbytes = nodes[slot].meta.nbytes
@@ -239,7 +239,12 @@ class WebGPU(Connection):
         for _, leaf in plan.replaced:
             nodes[leaf].storage.copy = None
         try:
-            if not self._send_in_parts(plan, commands, cuts, table, params, sources, made):
+            if cuts:
+                sent = self._send_in_parts(plan, commands, cuts, table, params, sources, made)
+            else:
+                submission = Submission(sources, plan.label, plan.work, plan.checks)
+                sent = self._send(submission, commands, table, params, made)
+            if not sent:
                 return False
             if self._timed is not None:
                 self._timed.dispatches.extend(plan.dispatches)
@@ -285,9 +290,8 @@ class WebGPU(Connection):
                 if self.generation != generation:
                     return False
             is_last = end == len(commands)
-            piece = commands[start:end] if cuts else commands
             submission = Submission(sources, plan.label, work, plan.checks if is_last else ())
-            if not self._send(submission, piece, table, params, made):
+            if not self._send(submission, commands[start:end], table, params, made):
                 return False
             sources = {submission}
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any, cast
 
@@ -13,9 +13,8 @@ Shape = tuple[int, ...]
 MAX_RANK = 64  # as in NumPy; of a tensor, and of the iteration space of one kernel
 
 
-def size_of(shape: Shape) -> int:
-    """Return the number of elements."""
-    return math.prod(shape)
+size_of: Callable[[Shape], int] = math.prod
+"""Return the number of elements of a shape."""
 
 
 def unravel(number: int, shape: Shape) -> Shape:
@@ -38,9 +37,9 @@ def row_major(shape: Shape) -> tuple[int, ...]:
 def parse_shape(op: str, shape: object) -> Shape:
     """Return a shape from an int or a sequence of ints, all of them non-negative."""
     sizes = parse_sizes(op, shape)
-    if any(n < 0 for n in sizes):
+    if sizes and min(sizes) < 0:
         raise ShapeError(f"{op}: negative size in shape {sizes}")
-    return check_rank(op, sizes)
+    return check_rank(op, sizes) if len(sizes) > MAX_RANK else sizes
 
 
 def parse_sizes(op: str, shape: object) -> Shape:

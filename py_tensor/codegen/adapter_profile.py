@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from py_tensor.codegen.choices import Choices, defaults
 from py_tensor.codegen.library import Implementations
 
-MAX_IN_FLIGHT = 64  # flushes, however small
 CHEAP = 48  # a body of at most this many instructions may be repeated in a program
 COSTLY = 96  # a body of more instructions is written once, for one element, in few programs
 
@@ -164,14 +163,11 @@ class AdapterProfile:
     dispatch_work = _ByKind(software=20_000, gpu=10**6)
     """The fixed cost of a dispatch, in instructions."""
 
-    def is_crowded(self, flushes: int, work: int) -> bool:
-        """Return whether this many flushes in flight, with this much work, are too many.
+    few_flushes = _ByKind(software=2, gpu=8)
+    """Flushes that may always be in flight, because each wait costs as much as a small flush."""
 
-        A few flushes may always be in flight. More may be, as long as all of them together take at
-        most about ten milliseconds. Each wait costs as much as a small flush.
-        """
-        few, light = (2, 3 * 10**7) if self.software else (8, 10**10)
-        return flushes > few and (work > light or flushes > MAX_IN_FLIGHT)
+    light_work = _ByKind(software=3 * 10**7, gpu=10**10)
+    """Instructions, about ten milliseconds, up to which more flushes may be in flight together."""
 
     def lanes(self, steps: int) -> int:
         """Return the number of invocations that share one row of `steps` loads.

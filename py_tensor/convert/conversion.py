@@ -428,7 +428,9 @@ def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
     for x in tensors[1:]:
         if x.shape != tensors[0].shape:
             raise _ragged(op, f"shape {tensors[0].shape}", f"shape {x.shape}")
-    return stack(coerce(op, tensors))  # an error about devices names `op`
+    dtype = _widest({x.dtype: None for x in tensors})
+    operands: list[Any] = coerce(op, tensors)  # an error about devices names `op`
+    return stack([converted(x, dtype) for x in operands])
 
 
 def _shape_of(data: Any) -> Shape:

@@ -8,10 +8,10 @@ from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.shapes import MAX_RANK, Shape, size_of
+from py_tensor.base.shapes import MAX_RANK, Shape
 from py_tensor.convert.printing import DEFAULT_OPTIONS, PrintOptions, format_str, format_tensor
 from py_tensor.ir.bind import bind
-from py_tensor.ir.primitives import COPY, EDGES
+from py_tensor.ir.primitives import COPY, EDGES, RESHAPE
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import concat
 from py_tensor.ops.operands import node_of
@@ -91,11 +91,6 @@ def options_now() -> dict[str, Any]:
     return {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
 
 
-def _repr(x: Tensor) -> str:
-    override = _print_options.override_repr
-    return repr_of(x, _print_options) if override is None else override(x)
-
-
 def _str(x: Tensor) -> str:
     return format_str(*elements(x, _print_options), options=_print_options)
 
@@ -103,53 +98,55 @@ def _str(x: Tensor) -> str:
 async def _repr_async(x: Tensor) -> str:
     """Asynchronous version of `repr`, for hosts in which Python cannot block."""
     await x._find_async()  # pyright: ignore[reportPrivateUsage]
-    shown = _shown(x, _print_options)
-    values = dtypes.values_of(await shown._read_async(), x.dtype)  # pyright: ignore[reportPrivateUsage]
     options = _print_options
+    shown = x if x.size <= options.threshold else _corners(x, options.edgeitems)
+    values = dtypes.values_of(await shown._read_async(), x.dtype)  # pyright: ignore[reportPrivateUsage]
     return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
 
 
-def repr_of(x: Tensor, options: PrintOptions) -> str:
-    """Return the `repr` of a tensor with other options."""
+def repr_of(x: Tensor, options: PrintOptions | None = None) -> str:
+    """Return the `repr` of a tensor, by default with the current options."""
+    options = options or _print_options
+    if options.override_repr is not None:
+        return options.override_repr(x)
     return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
 
 
 def elements(x: Tensor, options: PrintOptions) -> tuple[Shape, str, list[Any]]:
     """Return the shape and the dtype of a tensor, and the elements to show."""
-    shown = _shown(x, options)
-    values = dtypes.values_of(shown._read(), x.dtype)  # pyright: ignore[reportPrivateUsage]
-    return x.shape, x.dtype.name, values
-
-
-def _shown(x: Tensor, options: PrintOptions) -> Tensor:
-    """Return a tensor, or only its corners if its text is a summary."""
-    return x if x.size <= options.threshold else _corners(x, options.edgeitems)
+    meta = node_of(x).meta
+    shown = x if meta.size <= options.threshold else _corners(x, options.edgeitems)
+    values = dtypes.values_of(shown._read(), meta.dtype)  # pyright: ignore[reportPrivateUsage]
+    return meta.shape, meta.dtype.name, values
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
     """Return the first and last `items` along each longer axis, by one gather if possible."""
-    long = [axis for axis, n in enumerate(x.shape) if n > 2 * items]
-    if x.ndim + len(long) > MAX_RANK:
-        whole, n = (slice(None),) * long[0], x.shape[long[0]]
+    node = node_of(x)
+    sizes = node.meta.shape
+    long = tuple([axis for axis, n in enumerate(sizes) if n > 2 * items])
+    if len(sizes) + len(long) > MAX_RANK:
+        whole, n = (slice(None),) * long[0], sizes[long[0]]
         ends = (getitem(x, (*whole, s)) for s in (slice(items), slice(n - items, n)))
         return concat([_corners(end, items) for end in ends], long[0])
-    shown = bind(COPY, (bind(EDGES, (node_of(x),), (tuple(long), items)),))
-    x.device.compute([shown])
-    shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
-    return Tensor(shown).reshape(shape)
+    shown = bind(COPY, (bind(EDGES, (node,), (long, items)),))
+    node.meta.device.compute([shown])
+    shape = tuple([2 * items if axis in long else n for axis, n in enumerate(sizes)])
+    return Tensor(bind(RESHAPE, (shown,), shape))
 
 
 def _suffix(x: Tensor) -> str:
     """Return the dtype and the device as text, if they are not the default for such elements."""
-    parts: list[str] = []
-    plain = dtypes.of_scalar(dtypes.converter(x.dtype)(0))
-    if x.dtype is not plain or not size_of(x.shape):
-        parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT.floating or x.size else "")
-    if x.device is not default_device():
-        parts.append(f"device='{x.device}'")
-    return ", ".join(p for p in parts if p)
+    meta = node_of(x).meta
+    dtype, texts = meta.dtype, list[str]()
+    # Without elements, only the default dtype is left out: that of an empty list.
+    if not (dtypes.is_default(dtype) if meta.size else dtype is dtypes.DEFAULT.floating):
+        texts.append(f"dtype={dtype}")
+    if meta.device is not default_device():
+        texts.append(f"device='{meta.device}'")
+    return ", ".join(texts)
 
 
-install("__repr__", _repr)
+install("__repr__", repr_of)
 install("__str__", _str)
 install("__repr_async__", _repr_async)

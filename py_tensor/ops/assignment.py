@@ -97,7 +97,7 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
     kept = self.copy().ravel()[: size_of(shape)]
     missing = zeros(size_of(shape) - kept.size, self.dtype, device=self.device)
     made = node_of(reshape_copy(concat([kept, missing]), shape))
-    self._replace(lambda node: made)  # pyright: ignore[reportPrivateUsage]
+    self._record(lambda node: made)  # pyright: ignore[reportPrivateUsage]
 
 
 def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:

@@ -59,14 +59,17 @@ FULL, FULL_LIKE, EMPTY_LIKE = map(_maker, ("full", "full_like", "empty_like"))
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
-def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: Any) -> Tensor:
+def _filled(
+    op: Movement, shape: object, value: Scalar, dtype: DType, order: str, device: Any
+) -> Tensor:
     target = parse(device)
     sizes = parse_shape(op.name, shape)
     if value in (0, 1) and type(value) is int:
         made = _filled_with_int((), op, sizes, value, dtype, target)
     else:
         made = _filled_with(op, sizes, value, dtype, target)
-    return made if sizes else as_ndarray(made)
+    made = made if sizes else as_ndarray(made)
+    return made if order == "C" else laid_out(made, order)
 
 
 def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, target: Device) -> Tensor:
@@ -118,7 +121,7 @@ def _full(
         return laid_out(value.expand(shape).copy(), order)
     number = number_of(op.name, "fill_value", fill_value, target)
     target = target or own_dtype(op.name, fill_value)
-    return laid_out(_filled(op, shape, number, target, device), order)
+    return _filled(op, shape, number, target, order, device)
 
 
 def _constant(name: str, value: int, doc: str) -> Callable[..., Tensor]:
@@ -136,8 +139,9 @@ def _constant(name: str, value: int, doc: str) -> Callable[..., Tensor]:
         if isinstance(dtype, int):
             sizes = (shape, dtype, order) if isinstance(order, int) else (shape, dtype)
             raise TypeError(f"{name}: takes one shape tuple: pt.{name}({sizes})")
-        check_order(name, order, "CF")
-        return laid_out(_filled(op, shape, value, _parsed(dtype), device), order)
+        if order != "C":
+            check_order(name, order, "CF")
+        return _filled(op, shape, value, _parsed(dtype), order, device)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
@@ -191,7 +195,7 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
         device: Any = None,
     ) -> Tensor:
         sizes, target, device = _like(op, a, dtype, order, shape, device)
-        return laid_out(_filled(op, sizes, value, target, device), order)
+        return _filled(op, sizes, value, target, order, device)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
@@ -214,7 +218,7 @@ def empty_like(
 ) -> Tensor:
     """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
     sizes, target, device = _like(EMPTY_LIKE, prototype, dtype, order, shape, device)
-    return laid_out(_filled(EMPTY_LIKE, sizes, 0, target, device), order)
+    return _filled(EMPTY_LIKE, sizes, 0, target, order, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:

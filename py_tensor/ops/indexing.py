@@ -81,7 +81,7 @@ def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
         # NumPy treats an array of one integer as an int, but copies what it selects.
         if keys and any(map(_is_array, keys)):
             return copy_or_scalar(view)
-        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not layout.shape else view
+        return as_ndarray(copy_or_scalar(view)) if not layout.shape and x.is_scalar else view
     at_once = x._selected(keys) if all(map(_is_for_numpy, keys)) else None  # pyright: ignore[reportPrivateUsage]
     if at_once is not None:
         return at_once
@@ -187,7 +187,7 @@ def has_no_arrays(key: Any) -> bool:
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
     """Assign to the elements of x's memory that a layout selects."""
     # Python finishes x[key] += 1 with x[key] = the view that was added to.
-    if isinstance(value, Tensor) and value._is_at(x, selected):  # pyright: ignore[reportPrivateUsage]
+    if type(value) is Tensor and value._alias is not None and value._is_at(x, selected):  # pyright: ignore[reportPrivateUsage]
         return
     node = _value_node(x, value, selected.shape)
     x._assign(selected, node)  # pyright: ignore[reportPrivateUsage]

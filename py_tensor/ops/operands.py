@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from operator import attrgetter
 from operator import index as as_index
 from typing import Any, cast
 
@@ -25,8 +26,7 @@ Scalar = Real | complex
 Operand = Any  # a Tensor, a Python scalar, or anything that `asarray` accepts
 
 
-def node_of(x: Tensor) -> Node:
-    return x._node  # pyright: ignore[reportPrivateUsage]
+node_of: Callable[[Tensor], Node] = attrgetter("_node")
 
 
 def as_ndarray(x: Tensor) -> Tensor:

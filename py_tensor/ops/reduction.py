@@ -314,8 +314,9 @@ def _fold(
     where: Operand,
 ) -> Tensor:
     """Return a reduction with NumPy's options."""
-    if where is True and dtype is None and defined.empty is not None:
-        x, where = _values_and_mask(x, axis)
+    # A tensor without an alias is no selection.
+    if where is True and dtype is None and type(x) is Tensor and x._alias is not None:  # pyright: ignore[reportPrivateUsage]
+        x, where = (x, True) if defined.empty is None else _values_and_mask(x, axis)
     is_plain = out is None and initial is None and where is True and dtype is None
     if is_plain and type(x) is Tensor and (axis is None or type(axis) is int):
         node = node_of(x)

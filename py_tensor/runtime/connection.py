@@ -43,6 +43,7 @@ MAX_BUFFERS = 16  # per kernel: more do not help, and the bridge stores one bit 
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
 ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
 MAX_COPIED = 1 << 24  # bytes of all copies on the host
+MAX_IN_FLIGHT = 64  # flushes, however small
 INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # prefixes of such error messages
 
 Phase = Literal["recording", "planning", "compiling", "submitting", "waiting"]
@@ -129,7 +130,10 @@ class Connection:
         self.unsettled: dict[int, Submission] = {}
         self.record = self.unkept = self.unavailable = ""
         self._info: dict[str, Any] = {}
-        self._lost_generation = -1
+        # Whether the device is known to be lost, and its replacement is not in use yet. Nothing is
+        # sent in this state, even if the bridge already has a new device: while one task waits for
+        # it, other tasks run, and they still refer to buffers of the old one.
+        self._is_lost = False
         self._targets: dict[int, tuple[array[int], int]] = {}  # address -> target and buffer id
         self._copies: deque[tuple[ref[Stored], int]] = deque()  # with host copies, oldest first
         self._copied_bytes = 0
@@ -160,7 +164,7 @@ class Connection:
 
     def _set_up(self, answer: dict[str, Any]) -> None:
         """Switch to a new device. The generation is set last; until then, the old one is lost."""
-        limits = answer["limits"]
+        limits, generation = answer["limits"], answer["generation"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
         again = (
@@ -180,11 +184,13 @@ class Connection:
         self.pending_work = self.profile.pending_work
         self.ahead_work = self.profile.ahead_work
         self.read_work = self.profile.read_work
+        self._few_flushes, self._light_work = self.profile.few_flushes, self.profile.light_work
         self.eager = None
         self.pool = Pool(limit=256 * MIB)
         self.checked_allocation = CHECKED_ALLOCATION
         self._info = answer
-        self.generation: int = answer["generation"]
+        # In one line: CPython raises interrupts at calls, and at ends of loops.
+        self.generation, self._is_lost = generation, False
 
     def _adopt_choices(self, profile: AdapterProfile, record: str) -> None:
         choices = kept_choices(record, profile.software)
@@ -198,15 +204,6 @@ class Connection:
         """
         self._adopt_choices(self.profile, record)
         self.unkept = self._wait(self.bridge.keepChoices(record), "pt.tune()")
-
-    @property
-    def _is_lost(self) -> bool:
-        """Whether the device is known to be lost, and its replacement is not in use yet.
-
-        Nothing is sent in this state, even if the bridge already has a new device: while one task
-        waits for it, other tasks run, and they still refer to buffers of the old one.
-        """
-        return self._lost_generation == self.generation
 
     @property
     def adapter(self) -> dict[str, Any]:
@@ -280,7 +277,7 @@ class Connection:
         if flying < 0:
             raise self._refusal(submission)
         if flying == 0:
-            self._lost_generation = self.generation
+            self._is_lost = True
             self._close(submission)
             return False
         self._note_sent(made, submission)
@@ -354,7 +351,8 @@ class Connection:
     def _slow_down(self) -> None:
         """If too much work is in flight, wait for the older half of the flushes."""
         under_way = len(self.unsettled)
-        if self.profile.is_crowded(under_way, self.work) and host.can_wait():
+        is_crowded = self.work > self._light_work or under_way > MAX_IN_FLIGHT
+        if under_way > self._few_flushes and is_crowded and host.can_wait():
             last = self.last - under_way // 2
             self._settle(self._wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
@@ -469,26 +467,22 @@ class Connection:
         )
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
-        """Return the elements; small ones also stay on the host, as long as there is room."""
+        """Return the elements; small ones also stay on the host, in place of the oldest ones."""
         storage, data = reading.storage, memoryview(reading.target)
         self._targets.pop(reading.address, None)
         self._settle(outcome, reading.last, storage.buffer.submission)
         if data.nbytes <= COPIED_BYTES:
             data = data.toreadonly()  # others read it, too
-            self._keep(storage, data)
-        self._raise_out_of_range()  # last: the elements are right, if another flush had the index
-        return data
-
-    def _keep(self, storage: Stored, data: memoryview) -> None:
-        """Keep the elements of a storage on the host, which were read; drop the oldest ones."""
-        storage.copy = data  # `may_overwrite`: unchanged during the read
-        self._copies.append((ref(storage), data.nbytes))
-        self._copied_bytes += data.nbytes
+            storage.copy = data  # `may_overwrite`: unchanged during the read
+            self._copies.append((ref(storage), data.nbytes))
+            self._copied_bytes += data.nbytes
         while self._copied_bytes > MAX_COPIED:
             oldest, nbytes = self._copies.popleft()
             self._copied_bytes -= nbytes
             if (held := oldest()) is not None:
                 held.copy = None
+        self._raise_out_of_range()  # last: the elements are right, if another flush had the index
+        return data
 
     # -- Painting -------------------------------------------------------------------------------
 

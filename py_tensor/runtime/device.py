@@ -295,7 +295,7 @@ class LazyDevice(Device):
                 self.collect()
             return
         else:
-            elements = node.op.work(node)
+            elements = below.op.work(below)
         eager = self.eager
         if eager is not None and not _is_deferring.get():
             if replacing or len(DROPPED) > MAX_DROPPED:
@@ -594,7 +594,7 @@ class LazyDevice(Device):
     def _carry_out(self, request: Request) -> None:
         """Compute a request; tasks that run while the backend waits must not overwrite operands."""
         uses = self._uses
-        counted = uses.counted(request.program.nodes)
+        counted = uses.counted(request.program.nodes) if uses else []
         self._under_way.add(request)
         try:
             self.backend.compute(request)

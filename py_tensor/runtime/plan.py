@@ -142,8 +142,6 @@ class Plan:
 
     def patched(self, order: Sequence[Node]) -> array[int]:
         """Return the parameters, with the values of the constant nodes."""
-        if not self.consts:
-            return self.params
         params = self.params[:]
         if self.has_floats_only:  # the usual case, converted in one step
             values = array("f", [order[slot].attrs for _, slot, _ in self.consts])

@@ -214,7 +214,7 @@ class Uses(dict[Node, int]):
 
     def counted(self, order: Iterable[Node]) -> list[tuple[Node, tuple[Node, ...]]]:
         """Return the nodes among `order` that were counted, and their operands."""
-        return [(node, node.inputs) for node in order if node in self] if self else []
+        return [(node, node.inputs) for node in order if node in self]
 
     def outside(self, order: list[Node]) -> set[int]:
         """Return the slots of a flush that are operands of counted nodes outside it."""
@@ -321,12 +321,17 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
-    """Count the pending nodes outside a flush; if they are few, only those with operands."""
+    """Count the pending nodes outside a flush.
+
+    If they are few, those that need none of its intermediate results are left out: nodes without
+    operands, and views of its outputs.
+    """
     count = len(pending) - sum(map(pending.__contains__, request.live))
     if 0 < count <= FEW:
-        slots = request.program.slots
+        slots, outputs = request.program.slots, request.program.outputs
         # list(): another thread may record nodes while this runs.
-        return sum(bool(node.inputs) and node not in slots for node in list(pending))
+        outside = [node for node in list(pending) if node.inputs and node not in slots]
+        return sum(slots.get(bottom(node)) not in outputs for node in outside)
     return count
 
 

@@ -388,7 +388,7 @@ class Tensor(Methods):
         node = base._node
         whole = node.meta
         if node.storage is None and whole.device.should_copy(node):
-            base._replace(lambda view: bind(COPY, (view,)))
+            base._record(lambda view: bind(COPY, (view,)))
             node = base._node
         if part is None and (element := whole.device.element(node, index)) is not None:
             return Tensor(element)
@@ -448,39 +448,41 @@ class Tensor(Methods):
 
     def _made_current(self, view: View) -> Node:
         """Make a view's node from the current node of its base."""
+        return view.base._record(lambda base: _view_node(base, view.layout, view.part), self)
 
-        def take(node: Node) -> None:
-            view.owner.note(self)  # first: a write must find every node
-            self._drop_node()  # if another thread was faster
-            self._node = node
+    def _record(self, make: Callable[[Node], Node], view: Tensor | None = None) -> Node:
+        """Record the node that `make` creates from this tensor's node, which owns its memory.
 
-        return view.base._record(lambda base: _view_node(base, view.layout, view.part), take)
-
-    def _record(
-        self,
-        make: Callable[[Node], Node],
-        take: Callable[[Node], None],
-        *,
-        replacing: bool = False,
-    ) -> Node:
-        """Record the node that `make` creates from this tensor's node, and pass it to `take`.
-
-        Recording may wait for memory, and other tasks and threads may write to the tensor
-        meanwhile. The node is then made again, so that `take` gets one made from the current node.
+        A view of this tensor takes the node if one is passed; otherwise it replaces the tensor's
+        own. Recording may wait for memory, and other tasks and threads may write to the tensor
+        meanwhile. The node is then made again, so that it is made from the current node.
         """
+        replaces = view is None
+        if replaces and self._alias is not None:  # so that views keep no overwritten elements alive
+            with WRITING:
+                self._forget_views()
         while True:
             before = self._node
             node = make(before)
-            if replacing and node.meta.device is not before.meta.device:
+            if replaces and node.meta.device is not before.meta.device:
                 raise traced_write("setitem")
             # First: once it is recorded, a flush of another thread forgets it if nothing holds it.
             node.taken += 1
             try:
                 if node.storage is None:
-                    node.meta.device.record(node, replacing=replacing)
+                    # If the device computes pending nodes, to free memory, `before` is one of them.
+                    node.meta.device.record(node, replacing=replaces)
                 with WRITING:
                     if self._node is before:
-                        take(node)
+                        if view is not None:
+                            self._owner().note(view)  # first: a write must find every node
+                            view._drop_node()  # if another thread was faster
+                            view._node = node
+                            return node
+                        if self._alias is not None:
+                            self._forget_views()
+                        self._node = node
+                        DROPPED.append(before)
                         return node
             except BaseException:
                 DROPPED.append(node)
@@ -518,47 +520,35 @@ class Tensor(Methods):
         MemoryError
             If the tensor is larger than any buffer, so that a part of it cannot be assigned.
         """
-        if not layout.size:
+        size = size_of(layout.shape)
+        if not size:
             return
         base, part = self._memory()
         meta = base._node.meta
-        if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
+        if layout is meta.layout or (size == meta.size and layout.is_contiguous):
             value = _copy_if_view(value)
 
             def made(whole: Node) -> Node:
-                written = _with_part(whole, layout, value, part)
+                written = value if part is None else _with_part(whole, layout, value, part)
                 if written.meta is meta:
                     return written
                 return bind(RESHAPE if written.meta.shape else EXPAND, (written,), meta.shape)
 
-            base._replace(made)
         else:
-            if meta.device.is_ready:
+            if base._node.storage is None:  # what is stored is not too large
                 meta.device.check("setitem", meta)
             attrs = layout.shape, layout.strides, layout.offset
-            base._replace(
-                lambda whole: bind(ASSIGN, (whole, _with_part(whole, layout, value, part)), attrs)
-            )
 
-    def _replace(self, make: Callable[[Node], Node]) -> None:
-        """Replace the node of a tensor that owns its memory by one made from it."""
+            def made(whole: Node) -> Node:
+                written = value if part is None else _with_part(whole, layout, value, part)
+                return bind(ASSIGN, (whole, written), attrs)
 
-        def take(node: Node) -> None:
-            if self._alias is not None:
-                self._forget_views()
-            old = self._node
-            self._node = node
-            DROPPED.append(old)
-
-        if self._alias is not None:  # so that views keep no overwritten elements alive
-            with WRITING:
-                self._forget_views()
-        # If the device computes pending nodes meanwhile, to free memory, it computes the old node.
-        self._record(make, take, replacing=True)
+        base._record(made)
 
     def _forget_views(self) -> None:
         """Drop the nodes of all views, so that they are rebuilt at their next use."""
-        owner = self._owner()
+        owner = self._alias
+        assert type(owner) is Owner
         owner.exported = None
         current = owner.current
         for number in list(current):
@@ -638,7 +628,7 @@ class Tensor(Methods):
             return
         if not self.is_scalar:
             self._owner()
-        self._replace(lambda node: _view_node(node, layout))
+        self._record(lambda node: _view_node(node, layout))
 
     @property
     def dtype(self) -> DType:
@@ -755,7 +745,7 @@ class Tensor(Methods):
         node = self._node
         if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
             return node.meta.device.read(node)
-        known = _bytes_known(node)
+        known = _bytes_known(node) if node.op.constant else None
         if known is not None:
             return known
         node, layout = self._stored()
@@ -1105,13 +1095,11 @@ def _new_view(base: Tensor, layout: Layout, writeable: bool, part: Elementwise |
     return Tensor(_view_node(seen, layout, part))._as_view(view, seen)  # pyright: ignore[reportPrivateUsage]
 
 
-def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
+def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise) -> Node:
     """Return the elements to write so that `value` becomes a part of them, or their bits.
 
     The other part of complex elements is unchanged.
     """
-    if part is None:
-        return value
     if part is REAL_PART:
         return bind(COMPLEX, (value, _view_node(whole, layout, IMAG_PART)))
     if part is IMAG_PART:
@@ -1165,8 +1153,11 @@ def _bytes_known(node: Node) -> memoryview | None:
     return node.meta.dtype.bytes_of(node.attrs)
 
 
-def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
-    """Return a small node that is or will be stored, and the part of it that a node copies."""
+def _part_of_small(node: Node) -> tuple[Node, Layout | None] | None:
+    """Return a small node that is or will be stored, and the part of it that a node copies.
+
+    None for the part means all of it, in order.
+    """
     if node.storage is None and node.op is COPY:
         node = node.inputs[0]
     if node.storage is not None or not node.op.reads_by_map or not node.meta.size:
@@ -1176,7 +1167,7 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
     is_held = below.storage is not None or (below.live and not below.op.reads_by_map)
     if not is_small or not is_held or size_of(shape[:-1]) > MAX_PICKED:
         return None
-    return below, layout_of(node)
+    return below, None if is_flat(node) else layout_of(node)
 
 
 def traced_write(op: str) -> DeviceError:

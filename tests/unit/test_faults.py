@@ -21,8 +21,7 @@ import py_tensor as pt
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.backends.webgpu import WebGPU, acquire
 from py_tensor.base.errors import DeviceError, DeviceLostError, GPUError
-from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
-from py_tensor.runtime.connection import CHECKED_ALLOCATION
+from py_tensor.runtime.connection import CHECKED_ALLOCATION, MAX_IN_FLIGHT
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.failures import UNCAPTURED
 from py_tensor.runtime.host import host

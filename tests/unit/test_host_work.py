@@ -14,9 +14,9 @@ import pytest
 
 import py_tensor
 import py_tensor as pt
-from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
 from py_tensor.ir.node import Node
 from py_tensor.runtime import device as devices
+from py_tensor.runtime.connection import MAX_IN_FLIGHT
 from py_tensor.runtime.device import MAX_PENDING_NODES
 from py_tensor.schedule.order import topological
 from tests.unit.fake_bridge import GPU
