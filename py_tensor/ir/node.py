@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import count
 from threading import RLock
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError
@@ -28,6 +28,46 @@ _TABLE_LIMIT = 1 << 16  # entries; a full table is cleared, which only costs tim
 def name_of(kind: str, index: int) -> str:
     """Return the name of a device, such as "webgpu" or "webgpu:1"."""
     return f"{kind}:{index}" if index else kind
+
+
+class Eager(Protocol):
+    """The interface of a backend that computes small ops as they are recorded."""
+
+    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
+        """Compute a node if it and the pending nodes it needs are small; return whether it did.
+
+        Parameters
+        ----------
+        elements
+            The number of elements that the node visits.
+        alone
+            Whether nothing else needs the first operand.
+        """
+        ...
+
+    def element(self, node: Node, index: int) -> Node:
+        """Return a computed copy of one element of a computed node, by flat index."""
+        ...
+
+    def assign(self, node: Node, index: int, value: Any) -> bool:
+        """Write one element of a computed node, by flat index; return whether it did.
+
+        `value` is a number or a node. The backend refuses if other code may see the memory, or if
+        the value must be converted or checked.
+        """
+        ...
+
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        """Return the elements that a key selects from a view of a computed node.
+
+        `layout` maps the view to the node's flat indices. Nodes in the key are computed. None if
+        the view or the selection is large, or if the key is not valid.
+        """
+        ...
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        """Return the product of vectors or matrices of one dtype; None if it is large."""
+        ...
 
 
 class Device(ABC):
@@ -54,8 +94,8 @@ class Device(ABC):
         Whether a read may have to wait for a GPU.
     is_ready : bool
         Whether its limits are known.
-    computes_at_once : bool
-        Whether it computes small ops when they are recorded.
+    eager : Eager, optional
+        What computes small ops as they are recorded.
     unheld : deque of Node
         Nodes that no tensor held when they were counted, by any device.
     depth : int
@@ -69,6 +109,7 @@ class Device(ABC):
     lock: RLock
     sync_each_op: bool
     waits = False
+    eager: Eager | None = None
 
     def __init__(self, kind: str, index: int = 0, *, computes_cpu_ops: bool = False) -> None:
         self.kind = kind
@@ -99,9 +140,6 @@ class Device(ABC):
     @property
     @abstractmethod
     def is_ready(self) -> bool: ...
-    @property
-    def computes_at_once(self) -> bool:
-        return False
 
     @property
     def has_checks(self) -> bool:
@@ -169,12 +207,8 @@ class Device(ABC):
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         return self.read(node, layout)
 
-    def is_readable_now(self, node: Node) -> bool:
-        """Return whether a node is computed, and can be read without waiting."""
-        return False
-
-    def element(self, node: Node, index: int) -> Node | None:
-        """Return one element of a node, by flat index; None if it is not computed at once."""
+    def at_once(self, *nodes: Node) -> Eager | None:
+        """Return what computes small ops at once, if it may and these nodes are computed."""
         return None
 
     def should_copy(self, node: Node) -> bool:
@@ -184,14 +218,6 @@ class Device(ABC):
     def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
         return False
-
-    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
-        """Return the elements that a key selects; None if they are not computed at once."""
-        return None
-
-    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
-        """Return the matrix product of two nodes of one dtype; None if not computed at once."""
-        return None
 
 
 class Meta:

@@ -276,7 +276,7 @@ def _known(item: Any) -> Any:
     if type(item) is not Tensor or not item.is_scalar or not item.dtype.is_integer:
         return item
     node = node_of(item)
-    return int(node.storage) if node.meta.device.is_readable_now(node) else item
+    return item if node.meta.device.at_once(node) is None else int(node.storage)
 
 
 def _is_for_numpy(item: Any) -> bool:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
 from py_tensor.ir.bind import is_recording, may_overwrite
-from py_tensor.ir.node import DROPPED, Device, Meta, Node
+from py_tensor.ir.node import DROPPED, Device, Eager, Meta, Node
 from py_tensor.ir.primitives import sum_all
 from py_tensor.runtime.host import host
 from py_tensor.schedule.order import (
@@ -40,46 +40,6 @@ AHEAD_INTERVAL = 16  # nodes, or equivalent work, between searches for results t
 NEWEST_KEPT = 16  # newest pending nodes, not computed ahead: the next op may still use them
 MAX_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed when recorded
 MIN_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
-
-
-class Eager(Protocol):
-    """The interface of a backend that computes small ops as they are recorded."""
-
-    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
-        """Compute a node if it and the pending nodes it needs are small; return whether it did.
-
-        Parameters
-        ----------
-        elements
-            The number of elements that the node visits.
-        alone
-            Whether nothing else needs the first operand.
-        """
-        ...
-
-    def element(self, node: Node, index: int) -> Node:
-        """Return a computed copy of one element of a computed node, by flat index."""
-        ...
-
-    def assign(self, node: Node, index: int, value: Any) -> bool:
-        """Write one element of a computed node, by flat index; return whether it did.
-
-        `value` is a number or a node. The backend refuses if other code may see the memory, or if
-        the value must be converted or checked.
-        """
-        ...
-
-    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
-        """Return the elements that a key selects from a view of a computed node.
-
-        `layout` maps the view to the node's flat indices. Nodes in the key are computed. None if
-        the view or the selection is large, or if the key is not valid.
-        """
-        ...
-
-    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
-        """Return the product of vectors or matrices of one dtype; None if it is large."""
-        ...
 
 
 class Backend(Protocol):
@@ -166,7 +126,6 @@ class LazyDevice(Device):
         self._next_check = 0.0  # the load at which `record` searches or flushes
         self._flush_threshold = 1.0  # the load at which it flushes
         self._flush_before = NEVER  # the number of the node before which it flushes
-        self.eager: Eager | None = None  # the backend's `eager`
 
     @property
     def backend(self) -> Backend:
@@ -199,10 +158,6 @@ class LazyDevice(Device):
     @property
     def is_ready(self) -> bool:
         return self._backend is not None
-
-    @property
-    def computes_at_once(self) -> bool:
-        return self.eager is not None
 
     @property
     def read_work(self) -> int:
@@ -350,39 +305,24 @@ class LazyDevice(Device):
         """Return whether no pending node could still read an operand that no tensor holds."""
         return not (self._pending or self._checks or self._under_way)
 
-    def element(self, node: Node, index: int) -> Node | None:
-        """Return one element of a node, by flat index; None if it is not computed at once."""
-        eager = self.eager
-        return eager.element(node, index) if eager and self.is_readable_now(node) else None
+    def at_once(self, *nodes: Node) -> Eager | None:
+        if self.eager is None or _needs_nodes() or any(node.storage is None for node in nodes):
+            return None
+        return self.eager
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
-        if self.eager is None or node not in self._views or _needs_nodes():
-            return False
-        return node.meta.size <= MAX_AT_ONCE
+        is_view = node in self._views and self.at_once() is not None
+        return is_view and node.meta.size <= MAX_AT_ONCE
 
     def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
-        if self.eager is None or node.storage is None or _needs_nodes() or not may_overwrite():
+        eager = self.at_once(node)
+        if eager is None or not may_overwrite():
             return False
         if node.taken - node.dropped != 1:
             self.collect()
-        return node.live == 1 and self._is_idle() and self.eager.assign(node, index, value)
-
-    def is_readable_now(self, node: Node) -> bool:
-        """Return whether a node is computed, and can be read without waiting."""
-        return self.eager is not None and node.storage is not None and not _needs_nodes()
-
-    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
-        """Return the elements that a key selects; None if they are not computed at once."""
-        eager = self.eager
-        return eager.select(node, layout, key) if eager and self.is_readable_now(node) else None
-
-    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
-        """Return the matrix product of two nodes of one dtype; None if not computed at once."""
-        if self.eager is None or _needs_nodes():
-            return None
-        return self.eager.product(a, b, meta)
+        return node.live == 1 and self._is_idle() and eager.assign(node, index, value)
 
     def record_deferred(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""

@@ -390,8 +390,8 @@ class Tensor(Methods):
         if node.storage is None and whole.device.should_copy(node):
             base._record(lambda view: bind(COPY, (view,)))
             node = base._node
-        if part is None and (element := whole.device.element(node, index)) is not None:
-            return Tensor(element)
+        if part is None and (eager := whole.device.at_once(node)) is not None:
+            return Tensor(eager.element(node, index))
         if whole.size > 1:
             meta = meta_of((), whole.dtype, whole.device)
             node = bind_known(VIEW, (node,), ((), (), index), meta)
@@ -408,17 +408,18 @@ class Tensor(Methods):
         for item in key:
             if isinstance(item, Tensor):
                 item = item._node
-                if not item.meta.device.is_readable_now(item):
+                if item.meta.device.at_once(item) is None:
                     return None
             items.append(item)
         node = base._node
-        selected = node.meta.device.select(node, self._layout, tuple(items))
+        eager = node.meta.device.at_once(node)
+        selected = eager and eager.select(node, self._layout, tuple(items))
         return None if selected is None else Tensor(selected)
 
     def _assign_element(self, index: int, value: Any) -> bool:
         """Write a value in place at a flat index of the memory, and return True, if possible."""
         base, part = self._memory()
-        if part is not None or not base._node.meta.device.computes_at_once:
+        if part is not None or base._node.meta.device.eager is None:
             return False
         operand = value._node if type(value) is Tensor else value
         if base._alias is not None:
