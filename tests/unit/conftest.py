@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import py_tensor as pt
+from py_tensor.ir import node as graph
 from py_tensor.runtime.registry import WRITING, devices
 from tests.unit.fake_bridge import GPU, new_gpu
 
@@ -25,8 +26,13 @@ def source() -> random.Random:
 
 
 @pytest.fixture
-def gpu() -> GPU:
-    """A webgpu device on a fake bridge, with a Python that can block."""
+def gpu(monkeypatch: pytest.MonkeyPatch) -> GPU:
+    """A webgpu device on a fake bridge, with a Python that can block.
+
+    All tests together make more metas than the table has room for. If it were cleared during a
+    test, what the test repeats would be planned again.
+    """
+    monkeypatch.setattr(graph, "_TABLE_LIMIT", 2**62)
     return new_gpu()
 
 
