@@ -188,10 +188,9 @@ def matmul(x: Operand, y: Operand) -> Tensor:
     recipe = _recipes[a.meta, b.meta]
     if isinstance(recipe, Meta):
         return zeros(recipe.shape, dtype=recipe.dtype, device=recipe.device)
-    made = None
-    if a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
-        eager = a.meta.device.at_once()
-        made = eager and eager.product(a, b, recipe.meta)
+    made, eager = None, a.meta.device.at_once()
+    if eager is not None and a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
+        made = eager.product(a, b, recipe.meta)
     return Tensor(made or record(recipe, a, b))
 
 

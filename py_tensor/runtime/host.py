@@ -212,7 +212,6 @@ class CPython(Host):
         return True
 
     def wait(self, promise: Any, what: str, lock: RLock | None = None) -> Any:
-        self.check_can_wait(what)
         return promise.wait(lock)
 
     def skip_exit_handlers(self) -> None:

@@ -413,7 +413,7 @@ class Tensor(Methods):
             items.append(item)
         node = base._node
         eager = node.meta.device.at_once(node)
-        selected = eager and eager.select(node, self._layout, tuple(items))
+        selected = None if eager is None else eager.select(node, self._layout, tuple(items))
         return None if selected is None else Tensor(selected)
 
     def _assign_element(self, index: int, value: Any) -> bool:
