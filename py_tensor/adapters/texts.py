@@ -17,7 +17,7 @@ from py_tensor.convert import formatting
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.convert.printing import format_rows, format_str, in_double
 from py_tensor.ir.node import Device
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, own_dtype
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -475,9 +475,7 @@ def genfromtxt(
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
     rows = rows if ndmin == 2 else np.squeeze(rows)
     rows = np.atleast_1d(rows) if ndmin == 1 else rows
-    read_dtype = rows.dtype
-    default = dtypes.of_host("genfromtxt", read_dtype.kind, read_dtype.itemsize, read_dtype.name)
-    target = default if dtype is None else dtypes.parse(dtype)
+    target = own_dtype("genfromtxt", rows) if dtype is None else dtypes.parse(dtype)
     return from_host("genfromtxt", rows.T if unpack else rows, target, parse(device))
 
 

@@ -381,12 +381,7 @@ def choose(
     number = tensor_of(a, "choose")
     options = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", options)
-    options = [
-        converted(tensor_of(v, "choose", device=number.device), dtype)
-        if isinstance(v, Tensor)
-        else tensor_of(v, "choose", dtype=dtype, device=number.device)
-        for v in options
-    ]
+    options = [tensor_of(v, "choose", dtype=dtype, device=number.device) for v in options]
     number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))
     number = in_mode("choose", number, len(options), mode, number.device)

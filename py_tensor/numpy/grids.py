@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import from_host, naming
@@ -15,7 +16,7 @@ from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import movement, operands
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.elementwise import power, sign, where
+from py_tensor.ops.elementwise import multiply, power, sign, where
 from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
 from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
@@ -78,12 +79,11 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     count = x.size if N is None else whole_number("vander", "N", N)
     if count < 0:
         raise ValueError(f"vander: N must be at least 0, not {N}")
-    powers = range(count) if increasing else range(count - 1, -1, -1)
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
-    columns = [ones(x.shape, base.dtype, device=x.device)]
-    for _ in range(1, count):
-        columns.append(columns[-1] * base)
-    return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
+    one = ones(x.shape, base.dtype, device=x.device)
+    columns = [*accumulate([base] * (count - 1), multiply, initial=one)]
+    columns = columns if increasing else columns[::-1]
+    return stack(columns, 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
 # -- Ranges -------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, cast
 
 from py_tensor.base import dtypes, shapes
@@ -115,7 +114,7 @@ class broadcast:  # noqa: N801 - NumPy's name
         self.ndim = self.nd = len(self.shape)
         self.size = size_of(self.shape)
         self.numiter = len(arrays)
-        self.index = 0
+        self.reset()
 
     @property
     def iters(self) -> tuple[Iterator[Any], ...]:
@@ -124,11 +123,10 @@ class broadcast:  # noqa: N801 - NumPy's name
     def reset(self) -> None:
         """Restart at the first index."""
         self.index = 0
-        self.__dict__.pop("_tuples", None)
+        self._tuples = self._elements()
 
-    @cached_property
-    def _tuples(self) -> Iterator[tuple[Any, ...]]:
-        return zip(*self.iters, strict=True)
+    def _elements(self) -> Iterator[tuple[Any, ...]]:
+        yield from zip(*self.iters, strict=True)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
@@ -253,28 +251,26 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     x, along = along_axis("delete", arr, axis)
     n = x.shape[along]
     kept = ones((n,), dtypes.bool_, device=x.device)
-    count = None
+    gone = None  # the indices, if they are known
     if isinstance(obj, slice):
         gone = range(n)[obj]
-        gone = gone if gone.step > 0 else gone[::-1]
-        if gone.step == 1:
-            return _without(x, along, [(gone.start, max(gone.start, gone.stop))])
+        if abs(gone.step) == 1:
+            return _without(x, along, [(min(gone, default=0), max(gone, default=-1) + 1)])
         kept[obj] = False
-        count = n - len(gone)
     elif holds_masks(obj):
         mask = tensor_of(obj, "delete", device=x.device)
         if mask.shape != (n,):
             raise ShapeError(f"delete: mask of shape {mask.shape} does not match {n} elements")
         kept = mask == 0
     else:
-        checked = indices_of("delete", obj, x, along)
+        indices, op = indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
             gone = {i % n for i in numbers_of("delete", obj)[0]}
-            if len(gone) <= MAX_CUTS:
-                return _without(x, along, [(i, i + 1) for i in sorted(gone)])
-            count = n - len(gone)
-        indices = checked.tensor.ravel()
-        kept = scatter(kept, (0,), (indices,), 0, False, unique=True, op=checked.op)  # of one value
+        # All values are one, so an index may occur twice.
+        kept = scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
+    if gone is not None and len(gone) <= MAX_CUTS:
+        return _without(x, along, [(i, i + 1) for i in sorted(gone)])
+    count = None if gone is None else n - len(gone)
     return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
 
 
