@@ -95,14 +95,17 @@ class Call:
         return reduce(dtypes.promote, operand_dtypes, dtypes.DEFAULT_INT) if wide else dtype
 
 
-def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of NumPy for tensors; its errors name `op`."""
+def adapted(op: str, function: Callable[..., Any], call: Call | None = None) -> Callable[..., Any]:
+    """Return a function of NumPy for tensors; its errors name `op`.
+
+    `call` has converted the object of which it is a method.
+    """
 
     @wraps(function)
     def function_of_tensors(*args: Any, **options: Any) -> Any:
         if op.endswith("val") and args and isinstance(args[0], Tensor):
             return _values(op, function, *args, **options)
-        return Call(op).result_of(function, args, options)
+        return (call or Call(op)).result_of(function, args, options)
 
     return function_of_tensors
 
@@ -174,12 +177,7 @@ class Method:
         is_operator = self._name.startswith("__")
         call = Call(owner.__name__ if is_operator else f"{owner.__name__}.{self._name}")
         method = getattr(call.to_numpy(owner if series is None else series), self._name)
-
-        @wraps(method)
-        def method_of_tensors(*args: Any, **options: Any) -> Any:
-            return call.result_of(method, args, options)
-
-        return method_of_tensors
+        return adapted(self._name, method, call)
 
 
 class _Interval:

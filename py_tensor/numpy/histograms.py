@@ -49,11 +49,11 @@ def histogram_bin_edges(
 
 
 class _Range(NamedTuple):
-    """The start and the end of a range, in the dtype of NumPy's arithmetic; None is float64."""
+    """The start and the end of a range, in the dtype of NumPy's arithmetic."""
 
     low: float
     high: float
-    dtype: DType | None = None
+    dtype: DType = dtypes.float64
 
 
 class _Bins(NamedTuple):
@@ -89,19 +89,13 @@ class _Bins(NamedTuple):
         return converted(edges[1:] - edges[:-1], dtype)
 
 
-def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Range:
+def _range(op: str, low: float, high: float, dtype: DType) -> _Range:
     """Return a range with a width: at least 1 if the ends are equal."""
-    if low != high:
-        return _Range(low, high, dtype)
-    low, high = _rounded(low - 0.5, dtype), _rounded(high + 0.5, dtype)
     if low == high:
-        raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
+        low, high = dtype.rounded(low - 0.5), dtype.rounded(high + 0.5)
+        if low == high:
+            raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
     return _Range(low, high, dtype)
-
-
-def _rounded(x: float, dtype: DType | None) -> float:
-    """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
-    return x if dtype is None else dtype.rounded(x)
 
 
 def _range_of(op: str, limits: Any) -> _Range | None:
@@ -116,10 +110,9 @@ def _range_of(op: str, limits: Any) -> _Range | None:
     if shape != (2,):
         raise ValueError(f"{op}: range must be a pair, not {limits}")
     end_dtypes = [dtypes.parse(v.dtype) for v in (limits, *limits) if hasattr(v, "dtype")]
-    dtype = None
-    if end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes):
-        dtype = reduce(dtypes.promote, end_dtypes)
-    low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
+    is_narrow = end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes)
+    dtype = reduce(dtypes.promote, end_dtypes) if is_narrow else dtypes.float64
+    low, high = (dtype.rounded(float(real_number_of(op, "an end of range", v))) for v in ends)
     if not (low <= high and math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
     return _range(op, low, high, dtype)
@@ -158,7 +151,7 @@ def _equal_bins(
     x = as_floating(sample, op, REAL_FLOATING)
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
-    has_python_ends = limits is not None and limits.dtype is None
+    has_python_ends = limits is not None and limits.dtype.has_64_bits
     is_exact = not sample.dtype.is_inexact or (wide and has_python_ends)
     if is_exact and not x.dtype.has_64_bits:
         return _wide_bins(sample, x.dtype, count, limits)
@@ -172,8 +165,8 @@ def _equal_bins(
         low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
         edges = _in_equal_steps(low, high, count)
     else:
-        low, high = _ends(limits, limits.dtype or x.dtype, x.device)
-        if limits.dtype is None:
+        low, high = _ends(limits, x.dtype if has_python_ends else limits.dtype, x.device)
+        if has_python_ends:
             edges = _between(*limits[:2], count, x.dtype, x.device)
             if limits.high - limits.low > WIDEST:
                 return _Bins(edges)
@@ -227,7 +220,7 @@ def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) 
     else:
         least = None
         low, high = (f64.constant_bits(v, sample.device) for v in limits[:2])
-    if limits is None or limits.dtype is None:
+    if limits is None or limits.dtype.has_64_bits:
         bits = _edge_bits(count, low, high)
     else:
         steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
@@ -258,11 +251,11 @@ def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple
             elements = (elements - elements.min(initial=bounds[0])).view("uint64")
     ends = None
     if limits is not None:
-        scalar = float if limits.dtype is None else np.dtype(limits.dtype.host).type
+        scalar = float if limits.dtype.has_64_bits else np.dtype(limits.dtype.host).type
         ends = scalar(limits.low), scalar(limits.high)
     with naming(op):
         count = len(np.histogram_bin_edges(elements, rule, ends)) - 1
-    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else None)
+    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else dtypes.float64)
 
 
 def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
@@ -507,9 +500,8 @@ def histogram2d(
     if first.ndim != 1 or first.shape != second.shape:
         words = f"x of shape {first.shape} does not match y of shape {second.shape}"
         raise ShapeError(f"histogram2d: {words}")
-    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
-    is_pair = type(listed) in (list, tuple) and len(listed) == 2
-    pair: Sequence[Any] = listed if is_pair else (listed, listed)
+    pair = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
+    pair = pair if type(pair) in (list, tuple) and len(pair) == 2 else (pair, pair)
     counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
     return counts, edges[0], edges[1]
 

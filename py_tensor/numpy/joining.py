@@ -9,18 +9,9 @@ from py_tensor.base import dtypes, shapes
 from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.ir.node import Device
-from py_tensor.ops import movement
+from py_tensor.ops import gather, movement
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import (
-    as_given,
-    cast_and_broadcast,
-    flatnonzero,
-    gather_nd,
-    indices_of,
-    places_of,
-    scatter,
-)
 from py_tensor.ops.indexing import holds_masks
 from py_tensor.ops.movement import along_axis, broadcast_to, concat, flip, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
@@ -263,15 +254,15 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
             raise ShapeError(f"delete: mask of shape {mask.shape} does not match {n} elements")
         kept = mask == 0
     else:
-        indices, op = indices_of("delete", obj, x, along)
+        indices, op = gather.indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
             gone = {i % n for i in numbers_of("delete", obj)[0]}
         # All values are one, so an index may occur twice.
-        kept = scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
+        kept = gather.scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
     if gone is not None and len(gone) <= MAX_CUTS:
         return _without(x, along, [(i, i + 1) for i in sorted(gone)])
     count = None if gone is None else n - len(gone)
-    return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
+    return gather.gather_nd(x, (along,), (gather.places_of("delete", kept, count),), along, op="")
 
 
 def _without(x: Tensor, axis: int, cuts: list[tuple[int, int]]) -> Tensor:
@@ -306,13 +297,13 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
     x, along = along_axis("insert", arr, axis)
     n = x.shape[along]
     positions = _insertion_places(obj, n, x.device)
-    inserted = as_given(x, values, "insert")
+    inserted = gather.as_given(x, values, "insert")
     if positions.size == 1:  # all values are inserted before one place
         inserted = reshape_copy(inserted, (1,) * (x.ndim - inserted.ndim) + inserted.shape)
         inserted = inserted if positions.ndim else moveaxis(inserted, 0, along)
         positions = broadcast_to(positions, (inserted.shape[along],))
     shape = (*x.shape[:along], positions.size, *x.shape[along + 1 :])
-    new = cast_and_broadcast(x, inserted, shape, "insert")
+    new = gather.cast_and_broadcast(x, inserted, shape, "insert")
     if not isinstance(obj, Tensor | slice) and not holds_masks(obj):
         numbers, _ = numbers_of("insert", obj)
         if len(numbers) == 1:
@@ -320,7 +311,7 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
             before, behind = sliced(x, along, 0, position), sliced(x, along, position, n)
             return concat([before, new, behind], along)
     order = argsort(concat([positions, arange(n, device=x.device)]))  # stable: new elements first
-    return gather_nd(concat([new, x], along), (along,), (order,), along, op="")
+    return gather.gather_nd(concat([new, x], along), (along,), (order,), along, op="")
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
@@ -344,7 +335,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
             f"insert: obj must be an index or a vector, not of shape {positions.shape}"
         )
     if is_mask:
-        positions = flatnonzero(positions)
+        positions = gather.flatnonzero(positions)
     elif not positions.dtype.is_integer:
         raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     if not isinstance(obj, Tensor):
@@ -352,7 +343,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
     positions = movement.converted(positions, dtypes.int32)
     positions = where(positions < 0, positions + n, positions)
     positions = where(positions < 0, n + 1, positions)  # also out of range
-    return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
+    return gather.gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
