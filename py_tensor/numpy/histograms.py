@@ -287,21 +287,12 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
     return number if ends is None else choose((x >= ends[0]) & (x <= ends[1]), number, count)
 
 
-class _Compared(NamedTuple):
-    """Elements and edges in a dtype that compares them exactly.
+_Compared = tuple[Tensor, Tensor, "tuple[Tensor | float, Tensor | float] | None", Tensor | None]
+"""Elements and edges in a dtype that compares them exactly, and two optional values.
 
-    Attributes
-    ----------
-    ends : tuple, optional
-        The smallest and the largest element in a bin; None if each element is.
-    near : Tensor, optional
-        The position in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
-    """
-
-    x: Tensor
-    edges: Tensor
-    ends: tuple[Tensor | float, Tensor | float] | None
-    near: Tensor | None
+First, the smallest and the largest element in a bin; None if each element is. Second, the position
+in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
+"""
 
 
 def _compared(x: Tensor, bins: _Bins) -> _Compared:
@@ -325,7 +316,7 @@ def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     count = bits.size - 1
     is_too_coarse = high - low < count * max(abs(low), abs(high)) * 2.0**-20
     near = None if is_too_coarse else _position(x, -low, _span(limits), count)
-    return _Compared(x, edges, ends, near)
+    return x, edges, ends, near
 
 
 def _compared_as_float64(
@@ -336,12 +327,12 @@ def _compared_as_float64(
     wide = f64.float64_bits(x)
     x, edges = (build(f64.ORDER_KEY, (v,), None) for v in (wide, bits))
     if ends is None:
-        return _Compared(x, edges, (edges[0], edges[count]), None)
+        return x, edges, (edges[0], edges[count]), None
     span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
     near = _position(_difference(wide, ends[0]), 0.0, span, count)
     if limits is None:  # the range is that of the elements
-        return _Compared(x, edges, None, near)
-    return _Compared(x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near)
+        return x, edges, None, near
+    return x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near
 
 
 def _compared_as_distances(
@@ -359,7 +350,7 @@ def _compared_as_distances(
         distance, span = converted(wide, dtypes.uint32) - low % 2**32, _span(limits)
         edges = whole.clip(low, low + 2**32 - 1) - low
     near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
-    return _Compared(distance, converted(edges, dtypes.uint32), inside, near)
+    return distance, converted(edges, dtypes.uint32), inside, near
 
 
 def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int, int]]:

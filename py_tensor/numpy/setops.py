@@ -13,7 +13,7 @@ from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_const
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import cumsum
-from py_tensor.ops.sorting import argsort, element_at, is_among, isin, sort
+from py_tensor.ops.sorting import argsort, element_at, is_among, sort
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -237,28 +237,24 @@ def intersect1d(
     return_indices : bool
         Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """
-    a, b = in_common_dtype("intersect1d", ar1, ar2)
+    pair = in_common_dtype("intersect1d", ar1, ar2)
     if assume_unique:
-        return _occurring_twice(a.ravel(), b.ravel(), return_indices)
-    first, of_first = unique(a, return_index=True)
-    second, of_second = unique(b, return_index=True)
-    both = isin(first, second)
-    common = compress(both, first)
-    if not return_indices:
-        return common
-    return common, compress(both, of_first), compress(isin(second, first), of_second)
-
-
-def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
-    """`intersect1d` of vectors without duplicates."""
-    x = concat([a, b])
+        vectors, firsts = [v.ravel() for v in pair], []
+    elif not return_indices:
+        vectors, firsts = [unique(v) for v in pair], []
+    else:
+        vectors, firsts = zip(*(unique(v, return_index=True) for v in pair), strict=True)
+    x = concat(vectors)
     order = argsort(x)  # stable
     x = x[order]
     same = x[1:] == x[:-1]
     common = compress(same, x[:-1])
     if not return_indices:
         return common
-    return common, compress(same, order[:-1]), compress(same, order[1:]) - a.size
+    indices = compress(same, order[:-1]), compress(same, order[1:]) - vectors[0].size
+    if firsts:
+        indices = map(take, firsts, indices)
+    return common, *indices
 
 
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:
