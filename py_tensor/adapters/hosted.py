@@ -45,9 +45,11 @@ def hosted(parameters: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     declared = signature(eval(f"lambda {parameters}: None"))
 
     def decorate(call: Callable[..., R]) -> Callable[..., R]:
+        op = call.__qualname__.removesuffix(".__init__")
+
         @wraps(call)
         def function(*args: Any, **options: Any) -> R:
-            with naming(call.__name__):
+            with naming(op):
                 bound = declared.bind(*args, **options)
                 bound.apply_defaults()
                 return call(**bound.arguments)

@@ -11,7 +11,7 @@ from copy import copy
 from itertools import product
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import naming
+from py_tensor.adapters.hosted import hosted, naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import parse_shape
@@ -128,18 +128,11 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
     nop = _numpys("nop")
     shape = _numpys("shape")
 
-    def __init__(
-        self,
-        op: Any,
-        flags: Sequence[str] | None = None,
-        op_flags: Any = None,
-        op_dtypes: Any = None,
-        order: str = "K",
-        casting: str = "safe",
-        op_axes: Sequence[Sequence[int | None] | None] | None = None,
-        itershape: Sequence[int] | None = None,
-        buffersize: int = 0,
-    ) -> None:
+    @hosted(
+        "self, op, flags=None, op_flags=None, op_dtypes=None, order='K', casting='safe',"
+        " op_axes=None, itershape=None, buffersize=0"
+    )
+    def __init__(self, op: Any, flags: Any, op_dtypes: Any, **options: Any) -> None:
         self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
         tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
@@ -149,10 +142,7 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         arrays = [None if x is None else _indices_of(x) for x in tensors]
         names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
         iterator, int64s = host.load_numpy().nditer, ["int64"] * count
-        with naming("nditer"):
-            self._indices = iterator(
-                arrays, names_used, op_flags, int64s, order, op_axes=op_axes, itershape=itershape
-            )
+        self._indices = iterator(arrays, names_used, op_dtypes=int64s, **options)
         types = _dtypes(op_dtypes, count)
         common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
