@@ -9,7 +9,6 @@ from typing import Any, cast
 from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.numpy.joining import broadcast_arrays
@@ -139,7 +138,7 @@ def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -
         return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
 
 
-def _default_of(numbers: Any) -> DType:
+def _default_of(numbers: Any) -> dtypes.DType:
     return dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
 
 
@@ -245,7 +244,7 @@ def fromfunction(
     return function(*indices(shape, dtype, device=device), **options)
 
 
-def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
+def _range_of(key: slice, dtype: dtypes.DType | None = None) -> Tensor:
     """Return the numbers of a grid slice; an imaginary step is the number of points."""
     start, stop, step = map(_end, (key.start, key.stop, key.step))
     start = 0 if start is None else start
@@ -257,7 +256,7 @@ def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
     return arange(start, stop, 1 if step is None else step, dtype=dtype)
 
 
-def _dtype_of(op: str, keys: Sequence[slice]) -> DType | None:
+def _dtype_of(op: str, keys: Sequence[slice]) -> dtypes.DType | None:
     """Return the common dtype of the ends and steps of slices; None if all are Python numbers.
 
     An imaginary step, which is a number of points, counts as a float.
@@ -279,19 +278,22 @@ def _end(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-class _Grid:
+class _Brackets:
+    """What is called by brackets: its name, and its options."""
+
+    def __init__(self, name: str, *options: int) -> None:
+        self._name, self._options = name, options
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+
+class _Grid(_Brackets):
     """``mgrid[0:3, 0:1:5j]``: the coordinates of a grid spanned by slices.
 
     An imaginary step is the number of points, the last of which is the end of the slice. 0-d
     tensors in slices are read. The dtype of several slices is the common one of their numbers.
     """
-
-    def __init__(self, name: str, sparse: bool) -> None:
-        self._name = name
-        self._sparse = sparse
-
-    def __repr__(self) -> str:
-        return f"py_tensor.{self._name}"
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is slice:
@@ -300,10 +302,10 @@ class _Grid:
         ranges = [_range_of(item, dtype) for item in key]
         floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
-        return _spanned(ranges, self._sparse)
+        return _spanned(ranges, self._name == "ogrid")
 
 
-class _Joined:
+class _Joined(_Brackets):
     """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
 
     A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the minimum
@@ -312,16 +314,9 @@ class _Joined:
     are columns.
     """
 
-    def __init__(self, name: str, *numbers: int) -> None:
-        self._name = name
-        self._numbers = numbers
-
-    def __repr__(self) -> str:
-        return f"py_tensor.{self._name}"
-
     def __getitem__(self, key: Any) -> Tensor:
         items: list[Any] = [*key] if type(key) is tuple else [key]
-        axis, least, start = self._numbers
+        axis, least, start = self._options
         if isinstance(items[0], str):
             text = str(items.pop(0))
             if text in ("r", "c"):
@@ -329,7 +324,7 @@ class _Joined:
                 raise ValueError(f"{self._name}: {words}")
             try:
                 numbers = tuple(map(int, text.split(",")))
-                axis, least, start = (*numbers, *self._numbers[len(numbers) :])
+                axis, least, start = (*numbers, *self._options[len(numbers) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
         coerced = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
@@ -344,20 +339,17 @@ class _Joined:
         return movement.concat(joined, axis)
 
 
-class _Key:
+class _Key(_Brackets):
     """``s_[1:, ::2]``: the key in the brackets, for later use as an index."""
 
-    def __init__(self, is_tuple: bool) -> None:
-        self._is_tuple = is_tuple
-
     def __getitem__(self, key: Any) -> Any:
-        is_whole = isinstance(key, tuple) or not self._is_tuple
+        is_whole = isinstance(key, tuple) or self._name == "s_"
         return cast("Any", key) if is_whole else (key,)
 
 
-mgrid, ogrid = _Grid("mgrid", sparse=False), _Grid("ogrid", sparse=True)
+mgrid, ogrid = _Grid("mgrid"), _Grid("ogrid")
 r_, c_ = _Joined("r_", 0, 1, -1), _Joined("c_", -1, 2, 0)
-s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
+s_, index_exp = _Key("s_"), _Key("index_exp")
 
 # -- Indices ------------------------------------------------------------------------------------
 
@@ -455,8 +447,7 @@ def ravel_multi_index(
         if axis_mode == "raise":
             _check_range("ravel_multi_index", index, n)
         x = _places("ravel_multi_index", index)
-        x = tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "")
-        offsets.append(x * unit)
+        offsets.append(in_mode("ravel_multi_index", x, n, axis_mode, x.device) * unit)
     flat = sum(offsets[1:], offsets[0])
     return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
 
