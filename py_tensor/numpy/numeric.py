@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from contextlib import ContextDecorator, suppress
 from functools import reduce
 from types import GenericAlias
 from typing import Any, NoReturn, cast
 
+from py_tensor.adapters.hosted import hosted
 from py_tensor.backends.choice import default_device, parse
 from py_tensor.base import dtypes
 from py_tensor.base.dtype_attributes import is_numpy_scalar
@@ -135,13 +135,8 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         _settings.update(self._before.pop())
 
 
-def seterr(
-    all: str | None = None,
-    divide: str | None = None,
-    over: str | None = None,
-    under: str | None = None,
-    invalid: str | None = None,
-) -> dict[str, str]:
+@hosted("all=None, divide=None, over=None, under=None, invalid=None")
+def seterr(**options: str | None) -> dict[str, str]:
     """Accepted, like `errstate`; returns the old settings, as in NumPy.
 
     They are always "ignore": "raise", "warn" and others are treated as "ignore".
@@ -219,15 +214,11 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return result_type(type1, type2)
 
 
-_KINDS: dict[str, Callable[[DType], bool]] = {
-    "bool": lambda dtype: dtype.is_bool,
-    "signed integer": lambda dtype: dtype.is_signed,
-    "unsigned integer": lambda dtype: dtype.is_unsigned,
-    "integral": lambda dtype: dtype.is_integer,
-    "real floating": lambda dtype: dtype.is_floating,
-    "complex floating": lambda dtype: dtype.is_complex,
-    "numeric": lambda dtype: not dtype.is_bool,
-}  # the kinds of the array API standard
+_KINDS = {
+    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
+    "real floating": "f", "complex floating": "c", "numeric": "iufc",
+}  # fmt: skip
+"""Maps the kinds of the array API standard to NumPy's."""
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
@@ -250,7 +241,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        return _KINDS[kind](parsed)
+        return parsed.kind in _KINDS[kind]
     return parsed is dtypes.parse(kind)
 
 
@@ -477,8 +468,7 @@ class Info:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
-        known = {"boolean indexing": True, "data-dependent shapes": True}
-        return {**known, "max dimensions": MAX_RANK}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_RANK}
 
     def default_device(self) -> Device:
         """Return the default device."""
