@@ -54,7 +54,8 @@ def hosted(parameters: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
                 bound.apply_defaults()
                 return call(**bound.arguments)
 
-        function.__signature__ = declared  # type: ignore[attr-defined]
+        result = signature(call).return_annotation
+        function.__signature__ = declared.replace(return_annotation=result)  # type: ignore
         return function
 
     return decorate

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from py_tensor.adapters.hosted import hosted, naming
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import parse_shape
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import zeros
@@ -143,7 +142,10 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
         iterator, int64s = host.load_numpy().nditer, ["int64"] * count
         self._indices = iterator(arrays, names_used, op_dtypes=int64s, **options)
-        types = _dtypes(op_dtypes, count)
+        listed = op_dtypes if isinstance(op_dtypes, list | tuple) else [op_dtypes] * count
+        if len(listed) != count:
+            raise ValueError(f"nditer: {len(listed)} dtypes do not match {count} operands")
+        types = [None if dtype is None else dtypes.parse(dtype) for dtype in listed]
         common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
@@ -159,7 +161,7 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         self.dtypes = tuple(x.dtype for x in self.operands)
         self.reset()
 
-    def _allocated(self, number: int, dtype: DType, device: Any) -> Tensor:
+    def _allocated(self, number: int, dtype: dtypes.DType, device: Any) -> Tensor:
         """Return a tensor for an operand that NumPy has allocated, and number its elements."""
         indices = self._indices.operands[number]
         indices[...] = host.load_numpy().arange(indices.size).reshape(indices.shape)
@@ -267,18 +269,10 @@ def _indices_of(x: Tensor) -> Any:
     return array
 
 
-def _in_dtype(x: Tensor, dtype: DType, *, is_output: bool) -> Tensor:
+def _in_dtype(x: Tensor, dtype: dtypes.DType, *, is_output: bool) -> Tensor:
     if is_output and dtype is not x.dtype:
         raise ValueError(f"nditer: an output of {x.dtype} cannot be iterated as {dtype}")
     return converted(x, dtype)
-
-
-def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
-    several = isinstance(op_dtypes, list | tuple)
-    names = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
-    if len(names) != count:
-        raise ValueError(f"nditer: {len(names)} dtypes do not match {count} operands")
-    return [None if name is None else dtypes.parse(name) for name in names]
 
 
 # -- Iterators ----------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from warnings import warn
 from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import RankWarning
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
@@ -40,7 +39,7 @@ class Call:
         return self._tensors[0].device if self._tensors else default_device()
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self) -> dtypes.DType:
         """The common floating dtype of the tensors, by default that of new tensors."""
         floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
         return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
@@ -85,7 +84,7 @@ class Call:
             return from_host(self._op, result.astype(dtype.host), dtype, self.device)
         return result.item() if isinstance(result, np.generic) else result
 
-    def _dtype_of(self, result: Any) -> DType:
+    def _dtype_of(self, result: Any) -> dtypes.DType:
         """Return the dtype for an array; integers of 64 bits are narrowed, and wrap around."""
         dtype = dtypes.parse(result.dtype.name)
         if dtype.is_inexact:

@@ -34,12 +34,8 @@ from py_tensor.tensors.tensor import Tensor, convert_by, install, public
 __all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
 
 _NESTED = {list, tuple, range}
-_KINDS = {
-    "?": "b",
-    **dict.fromkeys("bhilqn", "i"),
-    **dict.fromkeys("BHILQN", "u"),
-    **dict.fromkeys("efd", "f"),
-}  # maps buffer formats to NumPy's names
+_KINDS = dict(zip("?bhilqnBHILQNefd", "biiiiiiuuuuuufff", strict=True))
+"""Maps buffer formats to NumPy's names of kinds."""
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:

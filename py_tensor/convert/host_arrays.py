@@ -197,8 +197,7 @@ def _ufunc(x: Tensor, ufunc: Any, method: str, *inputs: Any, **options: Any) -> 
     name = ufunc.__name__
     np = host.load_numpy()
     ours = getattr(public(), name, None)
-    kinds: list[Any] = [type(x) for x in inputs if goes_first(x)]
-    first = [getattr(kind, "__array_ufunc__", None) for kind in kinds]
+    first = [getattr(type(x), "__array_ufunc__", None) for x in inputs if goes_first(x)]
     is_of_array = np.ndarray.__array_ufunc__ in first  # a masked array
     if any(first) and not is_of_array:
         return NotImplemented  # NumPy asks dask, pandas or xarray next
@@ -233,8 +232,8 @@ def _function(
     """
     name, ours = _name_of(function), _counterpart_of(function)
     has_none = name == "broadcast_arrays" and any(arg is None for arg in args)  # Matplotlib's bar
-    is_numpys = has_none or (name in OVERWRITING and _writes_to_an_array(args, options))
-    if ours is not None and not is_numpys:
+    overwritten = next(iter((*args, *options.values()))) if name in OVERWRITING else tensor
+    if ours is not None and not has_none and isinstance(overwritten, Tensor):
         args, options = _as_given(ours, args, options)
         try:
             return ours(*args, **options)
@@ -276,10 +275,6 @@ def _created_like(tensor: Tensor, name: str, args: tuple[Any, ...], options: dic
     if options.get("device") is None:
         options = {**options, "device": tensor.device}
     return create(*args, **options)
-
-
-def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    return not isinstance(next(iter((*args, *options.values()))), Tensor)
 
 
 install("__array__", _array)

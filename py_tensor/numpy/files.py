@@ -16,7 +16,6 @@ from typing import Any, Literal, cast
 
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError, DTypeError, check_option
 from py_tensor.base.shapes import Shape, parse_shape, size_of
 from py_tensor.convert.conversion import from_bytes
@@ -112,7 +111,7 @@ def _write(file: Any, x: Tensor) -> None:
     file.write(x.tobytes("F" if fortran else "C"))
 
 
-def _header(dtype: DType, shape: Shape, fortran: bool) -> bytes:
+def _header(dtype: dtypes.DType, shape: Shape, fortran: bool) -> bytes:
     """Return the bytes before the elements, exactly as NumPy writes them."""
     text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
     if shape:
@@ -506,7 +505,7 @@ def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[An
     return open(name if name.endswith(suffix) else name + suffix, mode)
 
 
-def _stored(spec: Any) -> tuple[DType, bool]:
+def _stored(spec: Any) -> tuple[dtypes.DType, bool]:
     """Return the dtype of elements in a file or a buffer, and whether their bytes are reversed."""
     text = spec if isinstance(spec, str) else getattr(spec, "str", None)
     if not isinstance(text, str):
@@ -516,7 +515,7 @@ def _stored(spec: Any) -> tuple[DType, bool]:
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
 
 
-def _in_order(data: bytes, dtype: DType, is_swapped: bool) -> bytes:
+def _in_order(data: bytes, dtype: dtypes.DType, is_swapped: bool) -> bytes:
     """Return elements with the bytes of each in the order of this machine."""
     word_bytes = dtype.itemsize // (2 if dtype.is_complex else 1)
     if not is_swapped or word_bytes == 1:

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from py_tensor.adapters.hosted import hosted, naming
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
@@ -81,7 +80,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         if signature is not None:
             host.load_numpy().vectorize(abs, signature=signature)  # raises for an invalid one
         self.otypes = otypes
-        self.excluded = frozenset(excluded or ())
+        self.excluded: frozenset[int | str] = frozenset(excluded or ())
         self.pyfunc: Any = None
         self.__doc__ = doc
         if pyfunc is not None:
@@ -219,7 +218,7 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
 
 
-def _dtype_for(result: Any, operands: Sequence[Tensor]) -> DType:
+def _dtype_for(result: Any, operands: Sequence[Tensor]) -> dtypes.DType:
     """Return the dtype of results like one for NumPy's scalars of the operands."""
     x = result if isinstance(result, Tensor) else host.load_numpy().asarray(result)
     alike = [operand.dtype for operand in operands if operand.dtype.host == x.dtype.name]

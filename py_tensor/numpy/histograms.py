@@ -10,15 +10,12 @@ from typing import Any, NamedTuple, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.base.errors import ShapeError
-from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops import float64_bits as f64
 from py_tensor.ops.creation import arange, full, linspace, zeros
-from py_tensor.ops.elementwise import maximum, minimum
-from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.gather import scatter
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
@@ -53,7 +50,7 @@ class _Range(NamedTuple):
 
     low: float
     high: float
-    dtype: DType = dtypes.float64
+    dtype: dtypes.DType = dtypes.float64
 
 
 class _Bins(NamedTuple):
@@ -79,7 +76,7 @@ class _Bins(NamedTuple):
     limits: _Range | None = None
     least: Tensor | None = None
 
-    def widths(self, dtype: DType) -> Tensor:
+    def widths(self, dtype: dtypes.DType) -> Tensor:
         bits = self.bits
         if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
             bits = f64.float64_bits(self.edges)
@@ -89,7 +86,7 @@ class _Bins(NamedTuple):
         return converted(edges[1:] - edges[:-1], dtype)
 
 
-def _range(op: str, low: float, high: float, dtype: DType) -> _Range:
+def _range(op: str, low: float, high: float, dtype: dtypes.DType) -> _Range:
     """Return a range with a width: at least 1 if the ends are equal."""
     if low == high:
         low, high = dtype.rounded(low - 0.5), dtype.rounded(high + 0.5)
@@ -122,7 +119,7 @@ def _bins(
     op: str, sample: Tensor, bins: Bins, limits: Any, weights: Operand, *, wide: bool = False
 ) -> _Bins:
     """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
-    REAL_FLOATING.check(op, sample.dtype)
+    dtypes.REAL_FLOATING.check(op, sample.dtype)
     limits = _range_of(op, limits)
     if isinstance(bins, str):
         if weights is not None:
@@ -134,7 +131,7 @@ def _bins(
             raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
         if edges.ndim != 1:
             raise ShapeError(f"{op}: edges must be 1-D, not of shape {edges.shape}")
-        REAL.check(op, edges.dtype)
+        dtypes.REAL.check(op, edges.dtype)
         if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
         return _Bins(edges, bits=_bits_beside(op, sample, bins, edges))
@@ -148,7 +145,7 @@ def _equal_bins(
     op: str, sample: Tensor, count: int, limits: _Range | None, *, wide: bool = False
 ) -> _Bins:
     """Return bins of equal width."""
-    x = as_floating(sample, op, REAL_FLOATING)
+    x = as_floating(sample, op, dtypes.REAL_FLOATING)
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
     has_python_ends = limits is not None and limits.dtype.has_64_bits
@@ -162,7 +159,7 @@ def _equal_bins(
             raise ValueError(f"{op}: {words}")
         low, high = x.min(), x.max()
         alike = low == high
-        low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
+        low, high = where(alike, low - 0.5, low), where(alike, high + 0.5, high)
         edges = _in_equal_steps(low, high, count)
     else:
         low, high = _ends(limits, x.dtype if has_python_ends else limits.dtype, x.device)
@@ -181,7 +178,7 @@ def _equal_bins(
     return _Bins(edges, (low, high), limits=limits)
 
 
-def _ends(limits: _Range, dtype: DType, device: Device) -> tuple[Tensor, Tensor]:
+def _ends(limits: _Range, dtype: dtypes.DType, device: Device) -> tuple[Tensor, Tensor]:
     return full((), limits.low, dtype, device=device), full((), limits.high, dtype, device=device)
 
 
@@ -191,10 +188,10 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
     # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
     # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    return choose(number == count, high, inside)
+    return where(number == count, high, inside)
 
 
-def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
+def _between(low: float, high: float, count: int, dtype: dtypes.DType, device: Device) -> Tensor:
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
     if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
@@ -206,17 +203,14 @@ def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
     return f64.divided(low, high, arange(count + 1, device=low.device), count)
 
 
-def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
+def _wide_bins(sample: Tensor, dtype: dtypes.DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
         x = widened(sample)
         least, most = x.min(), x.max()
-        low, high = (
-            choose(
-                least == most, apply(f64.SUBTRACT, (end, f64.constant_bits(half, x.device))), end
-            )
-            for end, half in ((f64.float64_bits(least), 0.5), (f64.float64_bits(most), -0.5))
-        )
+        halves = (f64.constant_bits(half, x.device) for half in (0.5, -0.5))
+        pairs = zip(map(f64.float64_bits, (least, most)), halves, strict=True)
+        low, high = (where(least == most, apply(f64.SUBTRACT, pair), pair[0]) for pair in pairs)
     else:
         least = None
         low, high = (f64.constant_bits(v, sample.device) for v in limits[:2])
@@ -273,7 +267,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
         x, edges = in_common_dtype("histogram", x, edges)
         near, ends = None, (edges[0], edges[-1])
     else:
-        x = as_floating(x, "histogram", REAL_FLOATING)
+        x = as_floating(x, "histogram", dtypes.REAL_FLOATING)
         x = converted(x, dtypes.at_least_single(x.dtype))
         edges = converted(edges, x.dtype)
         low, high = (converted(v, x.dtype) for v in ends or (edges[0], edges[-1]))
@@ -284,7 +278,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
     else:
         number = _corrected(converted(near, dtypes.int32), x, edges)
     number = minimum(number, count - 1)
-    return number if ends is None else choose((x >= ends[0]) & (x <= ends[1]), number, count)
+    return number if ends is None else where((x >= ends[0]) & (x <= ends[1]), number, count)
 
 
 _Compared = tuple[Tensor, Tensor, "tuple[Tensor | float, Tensor | float] | None", Tensor | None]
@@ -353,7 +347,7 @@ def _compared_as_distances(
     return distance, converted(edges, dtypes.uint32), inside, near
 
 
-def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int, int]]:
+def _first_integer(limits: _Range, dtype: dtypes.DType) -> tuple[int, float, tuple[int, int]]:
     """Return the first integer in a range, what is before it, and the ends of those from it on."""
     lowest, highest = dtypes.integer_range(dtypes.numeric(dtype))
     low, high = max(math.ceil(limits.low), lowest), min(math.floor(limits.high), highest)
@@ -380,7 +374,7 @@ def _position(
     return None if span is None else (distance + before) / span * count
 
 
-def _covers(limits: _Range | None, dtype: DType) -> bool:
+def _covers(limits: _Range | None, dtype: dtypes.DType) -> bool:
     """Return whether a range contains all 32-bit integers of a dtype, and more."""
     low, high = dtypes.integer_range(dtype)
     return limits is not None and not dtype.is_packed and limits[0] <= low and limits[1] > high
@@ -393,8 +387,8 @@ def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
     than a search would find.
     """
     number = number.clip(0, edges.size - 2)
-    above = choose(x >= element_at(edges, number + 1), number + 1, number)
-    return choose(x < element_at(edges, number), number - 1, above)
+    above = where(x >= element_at(edges, number + 1), number + 1, number)
+    return where(x < element_at(edges, number), number - 1, above)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
@@ -548,7 +542,7 @@ def _of_points(
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
-    floating = REAL_FLOATING.check(op, first.dtype)
+    floating = dtypes.REAL_FLOATING.check(op, first.dtype)
     weight = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
@@ -563,8 +557,8 @@ def _of_points(
     cell, outside = numbers[0], numbers[0] == shape[0]
     for number, n in zip(numbers[1:], shape[1:], strict=True):
         cell, outside = cell * n + number, outside | (number == n)
-    total = size_of(shape)
-    counts = _counted(choose(outside, total, cell), total, weight)
+    total = math.prod(shape)
+    counts = _counted(where(outside, total, cell), total, weight)
     counts = converted(counts, floating).reshape(shape)
     if density:
         counts = counts / counts.sum()

@@ -158,21 +158,19 @@ def block(arrays: Any) -> Tensor:
     The next level is joined along the second-to-last axis, and so on. Missing axes are leading axes
     of length 1.
     """
+    leaves: list[Operand] = []
 
     def depth_of(nested: Any) -> int:
-        inner = cast("list[Any]", nested)
-        return 1 + max(map(depth_of, inner), default=0) if isinstance(nested, list) else 0
-
-    def leaves(nested: Any) -> list[Operand]:
         if not isinstance(nested, list):
-            return [nested]
+            leaves.append(nested)
+            return 0
         if not nested:
             raise ValueError("block: lists must not be empty")
-        return [x for inner in cast("list[Any]", nested) for x in leaves(inner)]
+        return 1 + max(map(depth_of, cast("list[Any]", nested)))
 
-    tensors = tensors_of("block", leaves(arrays))
-    left = iter(tensors)
     depth = depth_of(arrays)
+    tensors = tensors_of("block", leaves)
+    left = iter(tensors)
     rank = max(depth, *(x.ndim for x in tensors))
 
     def joined(nested: Any, level: int) -> Tensor:
@@ -335,11 +333,11 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
             f"insert: obj must be an index or a vector, not of shape {positions.shape}"
         )
     if is_mask:
-        positions = gather.flatnonzero(positions)
-    elif not positions.dtype.is_integer:
-        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
+        return gather.flatnonzero(positions)
     if not isinstance(obj, Tensor):
         return positions
+    if not positions.dtype.is_integer:
+        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     positions = movement.converted(positions, dtypes.int32)
     positions = where(positions < 0, positions + n, positions)
     positions = where(positions < 0, n + 1, positions)  # also out of range

@@ -238,12 +238,11 @@ def intersect1d(
         Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """
     pair = in_common_dtype("intersect1d", ar1, ar2)
-    if assume_unique:
-        vectors, firsts = [v.ravel() for v in pair], []
-    elif not return_indices:
-        vectors, firsts = [unique(v) for v in pair], []
-    else:
-        vectors, firsts = zip(*(unique(v, return_index=True) for v in pair), strict=True)
+    has_firsts = return_indices and not assume_unique
+    results: list[Any] = [
+        v.ravel() if assume_unique else unique(v, return_index=return_indices) for v in pair
+    ]
+    vectors: list[Tensor] = [x for x, _ in results] if has_firsts else results
     x = concat(vectors)
     order = argsort(x)  # stable
     x = x[order]
@@ -251,9 +250,9 @@ def intersect1d(
     common = compress(same, x[:-1])
     if not return_indices:
         return common
-    indices = compress(same, order[:-1]), compress(same, order[1:]) - vectors[0].size
-    if firsts:
-        indices = map(take, firsts, indices)
+    indices = [compress(same, order[:-1]), compress(same, order[1:]) - vectors[0].size]
+    if has_firsts:
+        indices = [take(first, i) for (_, first), i in zip(results, indices, strict=True)]
     return common, *indices
 
 

@@ -8,7 +8,6 @@ from functools import partial, update_wrapper
 from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import REAL, WORDS
 from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
@@ -188,7 +187,7 @@ MULTIPLY_HIGH = Elementwise(
     "multiply_high",
     wgsl={"*": "mulhi_u32({0}, {1})"},
     numpy=lambda np, x, y: (x.astype(np.uint64) * y.astype(np.uint64) >> 32).astype(np.uint32),
-    accepts=WORDS,
+    accepts=dtypes.WORDS,
     cost=12,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -215,7 +214,7 @@ def _quantiles(
         method = "lower"  # 0 and 1 are at elements
     x = tensor_of(x, op)
     if method != "mean":
-        REAL.check(op, x.dtype)
+        dtypes.REAL.check(op, x.dtype)
     elif out is not None:
         x = converted(x, dtype_into(op, dtypes.floating(x.dtype), x.device, out))
     if without_nan and not x.size:

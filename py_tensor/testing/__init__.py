@@ -44,13 +44,6 @@ def _read(value: Any, is_strict: bool) -> Any:
     return value
 
 
-def _testing() -> Any:
-    host.load_numpy()
-    from numpy import testing
-
-    return testing
-
-
 def _numpys(name: str, what: str, limit: str | None = None) -> Assertion:
     """Return NumPy's assertion of a name, for tensors.
 
@@ -59,7 +52,7 @@ def _numpys(name: str, what: str, limit: str | None = None) -> Assertion:
 
     def assertion(*args: Any, **options: Any) -> Any:
         __tracebackhide__ = True  # pytest then shows the caller
-        numpys, scale = getattr(_testing(), name), 1
+        numpys, scale = getattr(host.load_numpy().testing, name), 1
         if limit is not None:
             bound = signature(numpys).bind(*args, **options)
             bound.apply_defaults()
@@ -124,7 +117,7 @@ def _deprecated(name: str, *args: Any) -> Any:
     """Return what one of NumPy's utilities gives, which NumPy 2.4 deprecates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return getattr(_testing(), name)(*args)
+        return getattr(host.load_numpy().testing, name)(*args)
 
 
 def assert_warns(warning_class: Any, func: Any = None, *args: Any, **kwargs: Any) -> Any:
