@@ -158,9 +158,8 @@ def asarray(
     data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
-        raise ValueError(
-            f"{op}: cannot convert {type(data).__name__} to this tensor without a copy"
-        )
+        words = f"{type(data).__name__} to this tensor without a copy"
+        raise ValueError(f"{op}: cannot convert {words}")
     kind = order and order.upper()
     fits = (kind != "F" or x.flags.f_contiguous) and (kind != "C" or x.flags.c_contiguous)
     if x is data and not (copy or x.is_scalar) and fits:
@@ -235,10 +234,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     try:
         view = memoryview(data)
     except TypeError:
-        raise TypeError(
-            f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
-            f"{_hint_for(data)}"
-        ) from None
+        words = f"not {type(data).__name__}{_hint_for(data)}"
+        raise TypeError(f"{op}: takes scalars, nested lists, buffers and arrays, {words}") from None
     if isinstance(data, bytes) and target is None:
         raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
     return _from_buffer(view, target, target_device, op)
@@ -477,9 +474,8 @@ def _flatten(
             values.append(read(data))
         except (TypeError, ValueError):
             error = ValueError if isinstance(data, str) else TypeError
-            raise error(
-                f"{op}: list elements must be scalars, and {data!r} is not {dtype}"
-            ) from None
+            words = f"must be scalars, and {data!r} is not {dtype}"
+            raise error(f"{op}: list elements {words}") from None
     else:
         if isinstance(data, str | bytes):
             raise dtypes.no_text(op)
@@ -574,9 +570,8 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
     """Return the namespace of the array API standard: this library."""
     if api_version not in (None, *API_VERSIONS):
         known = ", ".join(API_VERSIONS)
-        raise ValueError(
-            f"__array_namespace__: api_version must be one of {known}, not {api_version!r}"
-        )
+        words = f"must be one of {known}, not {api_version!r}"
+        raise ValueError(f"__array_namespace__: api_version {words}")
     return public()
 
 

@@ -105,20 +105,16 @@ def _archive(op: str, file: Any, args: tuple[Any, ...], kwds: dict[str, Any]) ->
 
 
 def _write(file: Any, x: Tensor) -> None:
+    """Write a tensor exactly as NumPy does."""
     flags = x.flags
     fortran = flags.f_contiguous and not flags.c_contiguous
-    file.write(_header(x.dtype, x.shape, fortran))
-    file.write(x.tobytes("F" if fortran else "C"))
-
-
-def _header(dtype: dtypes.DType, shape: Shape, fortran: bool) -> bytes:
-    """Return the bytes before the elements, exactly as NumPy writes them."""
-    text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
-    if shape:
-        text += " " * (LONGEST_NUMBER - len(str(shape[-1 if fortran else 0])))
+    text = f"{{'descr': {x.dtype.str!r}, 'fortran_order': {fortran}, 'shape': {x.shape!r}, }}"
+    if x.shape:
+        text += " " * (LONGEST_NUMBER - len(str(x.shape[-1 if fortran else 0])))
     padding = ALIGNMENT - (len(MAGIC) + 4 + len(text) + 1) % ALIGNMENT  # 4: version and length
-    encoded = text.encode("latin1") + b" " * padding + b"\n"
-    return MAGIC + bytes((1, 0)) + len(encoded).to_bytes(2, "little") + encoded
+    header = text.encode("latin1") + b" " * padding + b"\n"
+    file.write(MAGIC + bytes((1, 0)) + len(header).to_bytes(2, "little") + header)
+    file.write(x.tobytes("F" if fortran else "C"))
 
 
 # -- Reading ------------------------------------------------------------------------------------
@@ -183,9 +179,8 @@ def load(
         if start == MAGIC:
             return _read(opened, *options)
         if not allow_pickle:
-            raise ValueError(
-                "load: the file is neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
-            )
+            words = "neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
+            raise ValueError(f"load: the file is {words}")
         import pickle
 
         return pickle.load(opened)

@@ -475,9 +475,8 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(
-            f"diag_indices_from: takes two or more axes of equal length, not shape {shape}"
-        )
+        words = f"takes two or more axes of equal length, not shape {shape}"
+        raise ShapeError(f"diag_indices_from: {words}")
     return diag_indices(shape[0], len(shape))
 
 

@@ -255,8 +255,9 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
         indices, op = gather.indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
             gone = {i % n for i in numbers_of("delete", obj)[0]}
-        # All values are one, so an index may occur twice.
-        kept = gather.scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
+        if gone is None or len(gone) > MAX_CUTS:
+            # All values are one, so an index may occur twice.
+            kept = gather.scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
     if gone is not None and len(gone) <= MAX_CUTS:
         return _without(x, along, [(i, i + 1) for i in sorted(gone)])
     count = None if gone is None else n - len(gone)
@@ -329,9 +330,8 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         positive = [i + n if i < 0 else i for i in numbers]
         positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
-        raise ShapeError(
-            f"insert: obj must be an index or a vector, not of shape {positions.shape}"
-        )
+        words = f"must be an index or a vector, not of shape {positions.shape}"
+        raise ShapeError(f"insert: obj {words}")
     if is_mask:
         return gather.flatnonzero(positions)
     if not isinstance(obj, Tensor):

@@ -93,9 +93,7 @@ def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return a weight with the shape of some axes, reshaped to broadcast along the others."""
     expected = tuple(x.shape[a] for a in axes)
     if v.shape != expected:
-        raise ShapeError(
-            f"layer_norm: a weight or bias of shape {v.shape} does not fit axes {axes} of shape"
-            f" {x.shape}, which have shape {expected}"
-        )
+        words = f"does not fit axes {axes} of shape {x.shape}, which have shape {expected}"
+        raise ShapeError(f"layer_norm: a weight or bias of shape {v.shape} {words}")
     shaped = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
     return reshape(converted(v, dtypes.floating(v.dtype)), shaped)

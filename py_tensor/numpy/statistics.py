@@ -85,9 +85,8 @@ def _weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise TypeError(
-            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
-        )
+        words = f"for a tensor of shape {x.shape} need an axis"
+        raise TypeError(f"{op}: weights of shape {w.shape} {words}")
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
     numbers = [normalize_axis(op, a, x.ndim) for a in listed]
