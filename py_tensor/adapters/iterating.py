@@ -142,7 +142,8 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
         iterator, int64s = host.load_numpy().nditer, ["int64"] * count
         self._indices = iterator(arrays, names_used, op_dtypes=int64s, **options)
-        listed = op_dtypes if isinstance(op_dtypes, list | tuple) else [op_dtypes] * count
+        several = isinstance(op_dtypes, list | tuple)
+        listed = cast("Sequence[Any]", op_dtypes) if several else [op_dtypes] * count
         if len(listed) != count:
             raise ValueError(f"nditer: {len(listed)} dtypes do not match {count} operands")
         types = [None if dtype is None else dtypes.parse(dtype) for dtype in listed]

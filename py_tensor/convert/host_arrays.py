@@ -197,7 +197,8 @@ def _ufunc(x: Tensor, ufunc: Any, method: str, *inputs: Any, **options: Any) -> 
     name = ufunc.__name__
     np = host.load_numpy()
     ours = getattr(public(), name, None)
-    first = [getattr(type(x), "__array_ufunc__", None) for x in inputs if goes_first(x)]
+    kinds: list[Any] = [type(x) for x in inputs if goes_first(x)]
+    first = [getattr(kind, "__array_ufunc__", None) for kind in kinds]
     is_of_array = np.ndarray.__array_ufunc__ in first  # a masked array
     if any(first) and not is_of_array:
         return NotImplemented  # NumPy asks dask, pandas or xarray next
