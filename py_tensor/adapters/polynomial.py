@@ -18,21 +18,20 @@ from warnings import warn
 from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import RankWarning
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.movement import converted
 from py_tensor.runtime.host import host
-from py_tensor.tensors.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor
 
 
 class Call:
     """One call of a function of NumPy: the conversion of its arguments and results."""
 
-    def __init__(self, op: str) -> None:
+    def __init__(self, op: str, *tensors: Tensor) -> None:
         self._op = op
-        self._tensors: list[Tensor] = []
+        self._tensors = [*tensors]
         self._classes: dict[type, type[Hosted]] = {}  # NumPy's class -> ours
 
     @property
@@ -40,7 +39,7 @@ class Call:
         return self._tensors[0].device if self._tensors else default_device()
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self) -> dtypes.DType:
         """The common floating dtype of the tensors, by default that of new tensors."""
         floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
         return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
@@ -85,7 +84,7 @@ class Call:
             return from_host(self._op, result.astype(dtype.host), dtype, self.device)
         return result.item() if isinstance(result, np.generic) else result
 
-    def _dtype_of(self, result: Any) -> DType:
+    def _dtype_of(self, result: Any) -> dtypes.DType:
         """Return the dtype for an array; integers of 64 bits are narrowed, and wrap around."""
         dtype = dtypes.parse(result.dtype.name)
         if dtype.is_inexact:
@@ -95,14 +94,17 @@ class Call:
         return reduce(dtypes.promote, operand_dtypes, dtypes.DEFAULT_INT) if wide else dtype
 
 
-def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of NumPy for tensors; its errors name `op`."""
+def adapted(op: str, function: Callable[..., Any], call: Call | None = None) -> Callable[..., Any]:
+    """Return a function of NumPy for tensors; its errors name `op`.
+
+    `call` has converted the object of which it is a method.
+    """
 
     @wraps(function)
     def function_of_tensors(*args: Any, **options: Any) -> Any:
         if op.endswith("val") and args and isinstance(args[0], Tensor):
             return _values(op, function, *args, **options)
-        return Call(op).result_of(function, args, options)
+        return (call or Call(op)).result_of(function, args, options)
 
     return function_of_tensors
 
@@ -151,24 +153,17 @@ def _values(
 
 
 class Hosted:
-    """An object of one of NumPy's classes, with tensors."""
+    """An object of one of NumPy's classes, with tensors.
+
+    A class has ``numpys()``, which returns NumPy's class; ``x.to_numpy(call)``, which returns
+    NumPy's object; and ``from_numpy(call, result)``, which returns the object for NumPy's.
+    """
 
     __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
     __array_ufunc__ = None  # NumPy's arrays leave operators to this class
-
-    @classmethod
-    def numpys(cls) -> Any:
-        """Return NumPy's class."""
-        raise NotImplementedError
-
-    def to_numpy(self, call: Call) -> Any:
-        """Return NumPy's object."""
-        raise NotImplementedError
-
-    @classmethod
-    def from_numpy(cls, call: Call, result: Any) -> Any:
-        """Return the object for NumPy's."""
-        raise NotImplementedError
+    numpys: Callable[..., Any]
+    to_numpy: Callable[..., Any]
+    from_numpy: Callable[..., Any]
 
 
 class Method:
@@ -181,12 +176,7 @@ class Method:
         is_operator = self._name.startswith("__")
         call = Call(owner.__name__ if is_operator else f"{owner.__name__}.{self._name}")
         method = getattr(call.to_numpy(owner if series is None else series), self._name)
-
-        @wraps(method)
-        def method_of_tensors(*args: Any, **options: Any) -> Any:
-            return call.result_of(method, args, options)
-
-        return method_of_tensors
+        return adapted(self._name, method, call)
 
 
 class _Interval:
@@ -197,13 +187,9 @@ class _Interval:
 
     def __get__(self, series: Series | None, owner: type[Series]) -> Tensor:
         if series is None:
-            ends = tensor_of(getattr(owner.numpys(), self._name).tolist(), owner.__name__)
+            ends = Call(owner.__name__).from_numpy(getattr(owner.numpys(), self._name))
         else:
-            coef, ends = series.coef, getattr(series, f"_{self._name}")
-            real = dtypes.real_of(coef.dtype)
-            is_real = host.load_numpy().isrealobj(ends)
-            dtype = real if is_real else dtypes.complex_of(real)
-            ends = tensor_of(ends, owner.__name__, dtype=dtype, device=coef.device)
+            ends = Call(owner.__name__, series.coef).from_numpy(getattr(series, f"_{self._name}"))
         ends.flags.writeable = False
         return ends
 
@@ -213,10 +199,10 @@ class _Interval:
         ends = np.asarray(Call(op).to_numpy(value))
         if ends.shape != (2,):
             raise ValueError(f"{op}: {self._name} must be two numbers, not {value!r}")
-        is_complex = np.iscomplexobj(ends)
+        single, double = "FD" if np.iscomplexobj(ends) else "fd"
         if not series.coef.dtype.has_64_bits:  # as exact as the tensor that one reads
-            ends = ends.astype(np.complex64 if is_complex else np.float32)
-        setattr(series, f"_{self._name}", ends.astype(np.complex128 if is_complex else np.float64))
+            ends = ends.astype(single)
+        setattr(series, f"_{self._name}", ends.astype(double))
 
 
 class Series(Hosted):
@@ -238,7 +224,8 @@ class Series(Hosted):
     basis_name: str | None = None
     _own: dict[str, Any] = {}  # noqa: RUF012 - replaced, not changed: intervals that a class sets
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, basis_name: str | None = None) -> None:
+        cls.basis_name = basis_name or cls.basis_name
         ends = {name: cls.__dict__[name] for name in ("domain", "window") if name in cls.__dict__}
         for name in ends:
             delattr(cls, name)
@@ -313,34 +300,24 @@ class Polynomial(Series):
     """
 
 
-class Chebyshev(Series):
+class Chebyshev(Series, basis_name="T"):
     """A Chebyshev series; see `Series`."""
 
-    basis_name = "T"
 
-
-class Legendre(Series):
+class Legendre(Series, basis_name="P"):
     """A Legendre series; see `Series`."""
 
-    basis_name = "P"
 
-
-class Hermite(Series):
+class Hermite(Series, basis_name="H"):
     """A Hermite series, of the physicists' polynomials; see `Series`."""
 
-    basis_name = "H"
 
-
-class HermiteE(Series):
+class HermiteE(Series, basis_name="He"):
     """A Hermite series, of the probabilists' polynomials; see `Series`."""
 
-    basis_name = "He"
 
-
-class Laguerre(Series):
+class Laguerre(Series, basis_name="L"):
     """A Laguerre series; see `Series`."""
-
-    basis_name = "L"
 
 
 setattr(Chebyshev, "interpolate", Method("interpolate"))  # noqa: B010 - not a method for pyright
@@ -371,9 +348,7 @@ class _Module(ModuleType):
                 return function
             if hasattr(value, "tolist"):
                 return value.tolist()
-        raise AttributeError(
-            f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=None
-        )
+        return super().__getattribute__(name)  # raises AttributeError
 
     def __dir__(self) -> list[str]:
         """Return the public names."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array as packed
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import chain
 from struct import unpack
@@ -34,12 +34,10 @@ from py_tensor.tensors.tensor import Tensor, convert_by, install, public
 __all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
 
 _NESTED = {list, tuple, range}
-_KINDS = {
-    "?": "b",
-    **dict.fromkeys("bhilqn", "i"),
-    **dict.fromkeys("BHILQN", "u"),
-    **dict.fromkeys("efd", "f"),
-}  # maps buffer formats to NumPy's names
+_KINDS = dict(zip("?bhilqnBHILQNefd", "biiiiiiuuuuuufff", strict=True))
+"""Maps buffer formats to NumPy's names of kinds."""
+_Kinds = dict[DType, None]
+"""A set of dtypes, in the order in which they are promoted."""
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
@@ -162,9 +160,8 @@ def asarray(
     data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
-        raise ValueError(
-            f"{op}: cannot convert {type(data).__name__} to this tensor without a copy"
-        )
+        words = f"{type(data).__name__} to this tensor without a copy"
+        raise ValueError(f"{op}: cannot convert {words}")
     kind = order and order.upper()
     fits = (kind != "F" or x.flags.f_contiguous) and (kind != "C" or x.flags.c_contiguous)
     if x is data and not (copy or x.is_scalar) and fits:
@@ -239,10 +236,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     try:
         view = memoryview(data)
     except TypeError:
-        raise TypeError(
-            f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
-            f"{_hint_for(data)}"
-        ) from None
+        words = f"not {type(data).__name__}{_hint_for(data)}"
+        raise TypeError(f"{op}: takes scalars, nested lists, buffers and arrays, {words}") from None
     if isinstance(data, bytes) and target is None:
         raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
     return _from_buffer(view, target, target_device, op)
@@ -320,7 +315,7 @@ def _from_known(
     """
     if is_recording() or len(elements) > MAX_AT_ONCE or not (dtype is None or dtype.is_floating):
         return None
-    values, kinds = list[Any](), dict[DType, None]()
+    values, kinds = list[Any](), _Kinds()
     for x in elements:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -362,7 +357,7 @@ def _from_nested(
         array = host.load_numpy().array(elements).reshape(shape)
         return _from_array(array, dtype, parse(device), op)
     else:
-        values, kinds = list[Any](), dict[DType, None]()
+        values, kinds = list[Any](), _Kinds()
         _flatten(data, shape, values, kinds, dtype, op)
     return _from_values(values, shape, dtype or _widest(kinds), parse(device), op)
 
@@ -453,12 +448,7 @@ _READ: dict[Callable[[Any], Any], Callable[[Any], Any]] = {
 
 
 def _flatten(
-    data: Any,
-    shape: Shape,
-    values: list[Any],
-    kinds: dict[DType, None],
-    dtype: DType | None,
-    op: str,
+    data: Any, shape: Shape, values: list[Any], kinds: _Kinds, dtype: DType | None, op: str
 ) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
     if isinstance(data, Scalar):
@@ -483,9 +473,8 @@ def _flatten(
             values.append(read(data))
         except (TypeError, ValueError):
             error = ValueError if isinstance(data, str) else TypeError
-            raise error(
-                f"{op}: list elements must be scalars, and {data!r} is not {dtype}"
-            ) from None
+            words = f"must be scalars, and {data!r} is not {dtype}"
+            raise error(f"{op}: list elements {words}") from None
     else:
         if isinstance(data, str | bytes):
             raise dtypes.no_text(op)
@@ -502,7 +491,7 @@ def _ragged(op: str, expected: str, got: str) -> ShapeError:
     return ShapeError(f"{op}: the lists are ragged: expected {expected}, got {got}")
 
 
-def _widest(kinds: Mapping[DType, None]) -> DType:
+def _widest(kinds: _Kinds) -> DType:
     """Return the common dtype. The order matters, because promotion is not associative."""
     return reduce(dtypes.promote, kinds) if kinds else dtypes.DEFAULT.floating
 
@@ -580,9 +569,8 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
     """Return the namespace of the array API standard: this library."""
     if api_version not in (None, *API_VERSIONS):
         known = ", ".join(API_VERSIONS)
-        raise ValueError(
-            f"__array_namespace__: api_version must be one of {known}, not {api_version!r}"
-        )
+        words = f"must be one of {known}, not {api_version!r}"
+        raise ValueError(f"__array_namespace__: api_version {words}")
     return public()
 
 

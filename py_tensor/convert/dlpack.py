@@ -13,23 +13,16 @@ UNSIGNED, BFLOAT = 1, 4  # DLPack's type codes
 
 class _Tensor(ctypes.Structure):
     _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int),
-        ("device_id", ctypes.c_int),
-        ("ndim", ctypes.c_int),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-    )
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device_id", ctypes.c_int),
+        ("ndim", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+    )  # fmt: skip
 
 
 class _Versioned(ctypes.Structure):
     _fields_ = (
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    )
+        ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
+    )  # fmt: skip
 
 
 # Prototypes of our own: the functions of `ctypes.pythonapi` are shared by all modules.

@@ -233,8 +233,8 @@ def _function(
     """
     name, ours = _name_of(function), _counterpart_of(function)
     has_none = name == "broadcast_arrays" and any(arg is None for arg in args)  # Matplotlib's bar
-    is_numpys = has_none or (name in OVERWRITING and _writes_to_an_array(args, options))
-    if ours is not None and not is_numpys:
+    overwritten = next(iter((*args, *options.values()))) if name in OVERWRITING else tensor
+    if ours is not None and not has_none and isinstance(overwritten, Tensor):
         args, options = _as_given(ours, args, options)
         try:
             return ours(*args, **options)
@@ -276,10 +276,6 @@ def _created_like(tensor: Tensor, name: str, args: tuple[Any, ...], options: dic
     if options.get("device") is None:
         options = {**options, "device": tensor.device}
     return create(*args, **options)
-
-
-def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    return not isinstance(next(iter((*args, *options.values()))), Tensor)
 
 
 install("__array__", _array)

@@ -232,8 +232,6 @@ def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
 
 def _shifted(op: str, x: Operand, axes: Any, shift: Callable[[int], int]) -> Tensor:
     x = tensor_of(x, op)
-    if axes is not None:
-        axes = (as_index(axes),) if hasattr(axes, "__index__") else tuple(axes)
     shifted = normalize_axes(op, axes, x.ndim)
     return roll(x, [shift(x.shape[a]) for a in shifted], shifted) if shifted else x
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Number
 
-from py_tensor.base.shapes import Shape, normalize_axes, parse_shape
-from py_tensor.base.shapes import broadcast as broadcast_of
+from py_tensor.base.shapes import Shape, broadcast, normalize_axes, parse_shape
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.reduction import Axes
 from py_tensor.tensors.tensor import Tensor
@@ -34,7 +33,7 @@ def size(a: Operand, axis: Axes = None) -> int:
 
 def broadcast_shapes(*args: int | Shape) -> Shape:
     """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
-    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
+    return broadcast("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
 def isscalar(element: object) -> bool:

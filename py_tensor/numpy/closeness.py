@@ -12,8 +12,7 @@ from typing import TypeGuard
 
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
-from py_tensor.ops.elementwise import isfinite, maximum
-from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.elementwise import isfinite, maximum, where
 from py_tensor.ops.movement import broadcast_to, converted
 from py_tensor.ops.operands import Operand, Scalar, beside, number_like, tensors_of, widest
 from py_tensor.ops.record import Composition
@@ -88,7 +87,7 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
         if not common.is_inexact:
             common = dtypes.longest(common)
             a, b = converted(a, common), converted(b, common)
-            apart = converted(choose(a > b, a - b, b - a), dtypes.uint64)
+            apart = converted(where(a > b, a - b, b - a), dtypes.uint64)
         else:
             a, b = _wide(a), _wide(b)
             apart = _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
@@ -102,7 +101,7 @@ def _apart_from_unsigned(x: Tensor, y: Tensor) -> Tensor:
     """Return the distance of int64 from uint64, as uint64; at least 2**63 if it is more."""
     bits = converted(x, dtypes.uint64)
     of_negative = maximum(y - bits, y)  # the sum of both sizes, unless that wraps around
-    return choose(x < 0, of_negative, choose(y > bits, y - bits, bits - y))
+    return where(x < 0, of_negative, where(y > bits, y - bits, bits - y))
 
 
 def _wide(x: Tensor) -> Tensor:

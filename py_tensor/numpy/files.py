@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import reprlib
-import struct
 from array import array as packed
 from ast import literal_eval
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, cast
 
+from py_tensor.adapters.hosted import hosted
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError, DTypeError, check_option
 from py_tensor.base.shapes import Shape, parse_shape, size_of
 from py_tensor.convert.conversion import from_bytes
@@ -32,8 +31,8 @@ MAGIC = b"\x93NUMPY"
 ALIGNMENT = 64  # the alignment of the first element in a file
 MAX_READ = 1 << 24  # bytes read at a time, because the length that a file claims may be wrong
 LONGEST_NUMBER = 21  # digits reserved so that a size can be changed without moving the elements
-_LENGTHS = {1: ("<H", "latin1"), 2: ("<I", "latin1"), 3: ("<I", "utf8")}
-"""Maps a version to the format of the header's length, and to the header's encoding."""
+_LENGTHS = {1: (2, "latin1"), 2: (4, "latin1"), 3: (4, "utf8")}
+"""Maps a version to the bytes of the header's length, and to the header's encoding."""
 
 
 # -- Writing ------------------------------------------------------------------------------------
@@ -84,24 +83,22 @@ def savez(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand)
     ValueError
         If a keyword is also the name of one of `args`.
     """
-    _archive("savez", file, args, kwds, compressed=False)
+    _archive("savez", file, args, kwds)
 
 
 def savez_compressed(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand) -> None:
     """Like `savez`, with compression."""
-    _archive("savez_compressed", file, args, kwds, compressed=True)
+    _archive("savez_compressed", file, args, kwds)
 
 
-def _archive(
-    op: str, file: Any, args: tuple[Any, ...], kwds: dict[str, Any], *, compressed: bool
-) -> None:
+def _archive(op: str, file: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
     from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
     numbered = {f"arr_{n}": x for n, x in enumerate(args)}
     for name in numbered.keys() & kwds.keys():
         raise ValueError(f"{op}: keyword {name} is also the name of a positional argument")
     tensors = {name: tensor_of(x, op) for name, x in (kwds | numbered).items()}
-    method = ZIP_DEFLATED if compressed else ZIP_STORED
+    method = ZIP_STORED if op == "savez" else ZIP_DEFLATED
     with _opened(file, "wb", ".npz") as opened, ZipFile(opened, "w", method) as archive:
         for name, x in tensors.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -109,35 +106,27 @@ def _archive(
 
 
 def _write(file: Any, x: Tensor) -> None:
+    """Write a tensor exactly as NumPy does."""
     flags = x.flags
     fortran = flags.f_contiguous and not flags.c_contiguous
-    file.write(_header(x.dtype, x.shape, fortran))
+    text = f"{{'descr': {x.dtype.str!r}, 'fortran_order': {fortran}, 'shape': {x.shape!r}, }}"
+    if x.shape:
+        text += " " * (LONGEST_NUMBER - len(str(x.shape[-1 if fortran else 0])))
+    padding = ALIGNMENT - (len(MAGIC) + 4 + len(text) + 1) % ALIGNMENT  # 4: version and length
+    header = text.encode("latin1") + b" " * padding + b"\n"
+    file.write(MAGIC + bytes((1, 0)) + len(header).to_bytes(2, "little") + header)
     file.write(x.tobytes("F" if fortran else "C"))
-
-
-def _header(dtype: DType, shape: Shape, fortran: bool) -> bytes:
-    """Return the bytes before the elements, exactly as NumPy writes them."""
-    text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
-    if shape:
-        text += " " * (LONGEST_NUMBER - len(str(shape[-1 if fortran else 0])))
-    start = len(MAGIC) + 2 + struct.calcsize("<H")
-    padding = ALIGNMENT - (start + len(text) + 1) % ALIGNMENT
-    encoded = text.encode("latin1") + b" " * padding + b"\n"
-    return MAGIC + bytes((1, 0)) + struct.pack("<H", len(encoded)) + encoded
 
 
 # -- Reading ------------------------------------------------------------------------------------
 
 
+@hosted(
+    "file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding='ASCII', *,"
+    " max_header_size=10000, device=None"
+)
 def load(
-    file: Any,
-    mmap_mode: str | None = None,
-    allow_pickle: bool = False,
-    fix_imports: bool = True,
-    encoding: str = "ASCII",
-    *,
-    max_header_size: int = 10000,
-    device: str | Device | None = None,
+    file: Any, mmap_mode: Any, allow_pickle: bool, max_header_size: int, device: Any, **others: Any
 ) -> Any:
     """Load a file that `save`, `savez` or NumPy wrote.
 
@@ -173,7 +162,7 @@ def load(
     if mmap_mode not in (None, "r", "c"):
         words = "writes to the file, which is not supported; use None, 'r' or 'c', and pt.save"
         raise ValueError(f"load: mmap_mode {mmap_mode!r} {words}")
-    target = parse(device)
+    options = allow_pickle, max_header_size, parse(device)
     must_close = isinstance(file, str | os.PathLike)
     opened: Any = open(file, "rb") if must_close else file  # noqa: SIM115 - an NpzFile keeps it open
     try:
@@ -182,15 +171,14 @@ def load(
             raise EOFError("load: no data left in the file")
         opened.seek(-len(start), os.SEEK_CUR)
         if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            archive = NpzFile(opened, must_close, allow_pickle, max_header_size, target)
+            archive = NpzFile(opened, must_close, options)
             must_close = False  # the result closes the file
             return archive
         if start == MAGIC:
-            return _read(opened, allow_pickle, max_header_size, target)
+            return _read(opened, *options)
         if not allow_pickle:
-            raise ValueError(
-                "load: the file is neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
-            )
+            words = "neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
+            raise ValueError(f"load: the file is {words}")
         import pickle
 
         return pickle.load(opened)
@@ -210,9 +198,7 @@ class NpzFile(Mapping[str, Any], AbstractContextManager["NpzFile"]):
         The same tensors as attributes.
     """
 
-    def __init__(
-        self, file: Any, must_close: bool, allow_pickle: bool, max_header_size: int, device: Device
-    ) -> None:
+    def __init__(self, file: Any, must_close: bool, options: tuple[bool, int, Device]) -> None:
         from zipfile import ZipFile
 
         with _reading_archive():
@@ -223,7 +209,7 @@ class NpzFile(Mapping[str, Any], AbstractContextManager["NpzFile"]):
         self._members = dict(zip(self.files, members, strict=True)) | dict.fromkeys(members)
         self._file = file
         self._own = must_close
-        self._options = allow_pickle, max_header_size, device
+        self._options = options
 
     def __getitem__(self, key: str, /) -> Any:
         if key not in self._members:
@@ -278,10 +264,9 @@ class _Attributes:
         self._of = file
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._of[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        if name not in self._of:
+            raise AttributeError(name)
+        return self._of[name]
 
     def __dir__(self) -> list[str]:
         return self._of.files
@@ -292,8 +277,8 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
     major, minor = _bytes(file, len(MAGIC) + 2, "the version")[len(MAGIC) :]
     if major not in _LENGTHS or minor:
         raise ValueError(f"load: the format version must be 1.0, 2.0 or 3.0, not {major}.{minor}")
-    form, encoding = _LENGTHS[major]
-    (length,) = struct.unpack(form, _bytes(file, struct.calcsize(form), "the header's length"))
+    length_bytes, encoding = _LENGTHS[major]
+    length = int.from_bytes(_bytes(file, length_bytes, "the header's length"), "little")
     if length > max_header_size and not allow_pickle:
         words = f"is longer than max_header_size, {max_header_size}"
         raise ValueError(f"load: a header of {length} bytes {words}")
@@ -350,14 +335,9 @@ def _up_to(op: str, file: Any, count: int) -> bytes:
 # -- Elements without a header ------------------------------------------------------------------
 
 
+@hosted("buffer, dtype=float, count=-1, offset=0, *, like=None, device=None")
 def frombuffer(
-    buffer: Any,
-    dtype: object = float,
-    count: int = -1,
-    offset: int = 0,
-    *,
-    like: Any = None,
-    device: str | Device | None = None,
+    buffer: Any, dtype: object, count: int, offset: int, like: Any, device: Any
 ) -> Tensor:
     r"""Create a vector from a copy of the bytes of a buffer.
 
@@ -513,7 +493,7 @@ def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[An
     return open(name if name.endswith(suffix) else name + suffix, mode)
 
 
-def _stored(spec: Any) -> tuple[DType, bool]:
+def _stored(spec: Any) -> tuple[dtypes.DType, bool]:
     """Return the dtype of elements in a file or a buffer, and whether their bytes are reversed."""
     text = spec if isinstance(spec, str) else getattr(spec, "str", None)
     if not isinstance(text, str):
@@ -523,7 +503,7 @@ def _stored(spec: Any) -> tuple[DType, bool]:
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
 
 
-def _in_order(data: bytes, dtype: DType, is_swapped: bool) -> bytes:
+def _in_order(data: bytes, dtype: dtypes.DType, is_swapped: bool) -> bytes:
     """Return elements with the bytes of each in the order of this machine."""
     word_bytes = dtype.itemsize // (2 if dtype.is_complex else 1)
     if not is_swapped or word_bytes == 1:

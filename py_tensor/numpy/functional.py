@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import naming
+from py_tensor.adapters.hosted import hosted, naming
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
@@ -73,21 +72,15 @@ class vectorize:  # noqa: N801 - NumPy's name
         with read-only tensors, once for each index of the other axes, and nothing is read.
     """
 
+    @hosted("self, pyfunc=None, otypes=None, doc=None, excluded=None, cache=False, signature=None")
     def __init__(
-        self,
-        pyfunc: Callable[..., Any] | None = None,
-        otypes: Sequence[Any] | None = None,
-        doc: str | None = None,
-        excluded: Iterable[int | str] | None = None,
-        cache: bool = False,
-        signature: str | None = None,
+        self, pyfunc: Any, otypes: Any, doc: Any, excluded: Any, cache: bool, signature: str | None
     ) -> None:
         self.signature, self.cache = signature, cache
         if signature is not None:
-            with naming("vectorize"):  # raises for an invalid one
-                host.load_numpy().vectorize(abs, signature=signature)
+            host.load_numpy().vectorize(abs, signature=signature)  # raises for an invalid one
         self.otypes = otypes
-        self.excluded = frozenset(excluded or ())
+        self.excluded: frozenset[int | str] = frozenset(excluded or ())
         self.pyfunc: Any = None
         self.__doc__ = doc
         if pyfunc is not None:
@@ -225,7 +218,7 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
 
 
-def _dtype_for(result: Any, operands: Sequence[Tensor]) -> DType:
+def _dtype_for(result: Any, operands: Sequence[Tensor]) -> dtypes.DType:
     """Return the dtype of results like one for NumPy's scalars of the operands."""
     x = result if isinstance(result, Tensor) else host.load_numpy().asarray(result)
     alike = [operand.dtype for operand in operands if operand.dtype.host == x.dtype.name]
@@ -381,12 +374,7 @@ def choose(
     number = tensor_of(a, "choose")
     options = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", options)
-    options = [
-        converted(tensor_of(v, "choose", device=number.device), dtype)
-        if isinstance(v, Tensor)
-        else tensor_of(v, "choose", dtype=dtype, device=number.device)
-        for v in options
-    ]
+    options = [tensor_of(v, "choose", dtype=dtype, device=number.device) for v in options]
     number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))
     number = in_mode("choose", number, len(options), mode, number.device)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import from_host, naming
+from py_tensor.adapters.hosted import from_host, hosted
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import movement, operands
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
-from py_tensor.ops.elementwise import power, sign, where
+from py_tensor.ops.elementwise import multiply, power, sign, where
 from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
 from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
@@ -78,27 +78,19 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     count = x.size if N is None else whole_number("vander", "N", N)
     if count < 0:
         raise ValueError(f"vander: N must be at least 0, not {N}")
-    powers = range(count) if increasing else range(count - 1, -1, -1)
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
-    columns = [ones(x.shape, base.dtype, device=x.device)]
-    for _ in range(1, count):
-        columns.append(columns[-1] * base)
-    return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
+    one = ones(x.shape, base.dtype, device=x.device)
+    columns = [*accumulate([base] * (count - 1), multiply, initial=one)]
+    columns = columns if increasing else columns[::-1]
+    return stack(columns, 1) if count else reshape_copy(base[:0], (x.size, 0))
 
 
 # -- Ranges -------------------------------------------------------------------------------------
 
 
+@hosted("start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, *, device=None")
 def logspace(
-    start: Operand,
-    stop: Operand,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Operand = 10.0,
-    dtype: object = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
+    start: Operand, stop: Operand, base: Operand, dtype: object, device: Any, **options: Any
 ) -> Tensor:
     """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
 
@@ -109,14 +101,14 @@ def logspace(
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
             base = tensor_of(base, "logspace", device=device)
         start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
-        base = expand_dims(as_floating(base, "logspace"), axis)
+        base = expand_dims(as_floating(base, "logspace"), options["axis"])
     else:
         base = float(operands.real_number_of("logspace", "base", base))
-        numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
+        numbers = _by_numpy("logspace", start, stop, base=base, **options)
         if numbers is not None:
             powers = from_host("logspace", numbers, _default_of(numbers), parse(device))
             return _rounded(powers, dtype)
-    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    exponents = linspace(start, stop, device=device, **options)
     return _rounded(power(base, exponents), dtype)
 
 
@@ -127,19 +119,19 @@ def _are_real(ends: Operand) -> bool:
     return isinstance(ends, int | float)
 
 
-def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
+def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, axis: int, **options: Any) -> Any:
     """Return NumPy's numbers between numbers or lists of them; None between other ends."""
     if not (is_array_like(start) or is_array_like(stop)):
         start, stop = (operands.number_of(op, "an end", v) for v in (start, stop))
     elif not _are_real((start, stop)):
         return None
-    np, axis = host.load_numpy(), options[-1]
+    np = host.load_numpy()
     normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
-    with naming(op), np.errstate(all="ignore"):
-        return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
+    with np.errstate(all="ignore"):
+        return getattr(np, op)(start, stop, whole_number(op, "num", num), axis=axis, **options)
 
 
-def _default_of(numbers: Any) -> DType:
+def _default_of(numbers: Any) -> dtypes.DType:
     return dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
 
 
@@ -152,16 +144,8 @@ def _rounded(x: Tensor, dtype: object) -> Tensor:
     return converted(x, target)
 
 
-def geomspace(
-    start: Operand,
-    stop: Operand,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: object = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Tensor:
+@hosted("start, stop, num=50, endpoint=True, dtype=None, axis=0, *, device=None")
+def geomspace(start: Operand, stop: Operand, dtype: object, device: Any, **options: Any) -> Tensor:
     """Return `num` numbers from `start` to `stop` in geometric progression.
 
     If both ends are numbers or lists of them, the result is computed on the host by NumPy. Ends
@@ -176,11 +160,11 @@ def geomspace(
     """
     target = None if dtype is None else dtypes.parse(dtype)
     wide = "D" if target is not None and target.is_complex else None
-    numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
+    numbers = _by_numpy("geomspace", start, stop, dtype=wide, **options)
     if numbers is None:
         if not any(isinstance(v, Tensor) for v in (start, stop)):
             start = tensor_of(start, "geomspace", device=device)
-        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
+        return _rounded(_between(start, stop, **options), dtype)
     target = target or _default_of(numbers)
     numbers = numbers if target.is_complex else numbers.real
     if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
@@ -245,7 +229,7 @@ def fromfunction(
     return function(*indices(shape, dtype, device=device), **options)
 
 
-def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
+def _range_of(key: slice, dtype: dtypes.DType | None = None) -> Tensor:
     """Return the numbers of a grid slice; an imaginary step is the number of points."""
     start, stop, step = map(_end, (key.start, key.stop, key.step))
     start = 0 if start is None else start
@@ -257,7 +241,7 @@ def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
     return arange(start, stop, 1 if step is None else step, dtype=dtype)
 
 
-def _dtype_of(op: str, keys: Sequence[slice]) -> DType | None:
+def _dtype_of(op: str, keys: Sequence[slice]) -> dtypes.DType | None:
     """Return the common dtype of the ends and steps of slices; None if all are Python numbers.
 
     An imaginary step, which is a number of points, counts as a float.
@@ -279,19 +263,22 @@ def _end(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-class _Grid:
+class _Brackets:
+    """What is called by brackets: its name, and its options."""
+
+    def __init__(self, name: str, *options: int) -> None:
+        self._name, self._options = name, options
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+
+class _Grid(_Brackets):
     """``mgrid[0:3, 0:1:5j]``: the coordinates of a grid spanned by slices.
 
     An imaginary step is the number of points, the last of which is the end of the slice. 0-d
     tensors in slices are read. The dtype of several slices is the common one of their numbers.
     """
-
-    def __init__(self, name: str, sparse: bool) -> None:
-        self._name = name
-        self._sparse = sparse
-
-    def __repr__(self) -> str:
-        return f"py_tensor.{self._name}"
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is slice:
@@ -300,10 +287,10 @@ class _Grid:
         ranges = [_range_of(item, dtype) for item in key]
         floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
-        return _spanned(ranges, self._sparse)
+        return _spanned(ranges, self._name == "ogrid")
 
 
-class _Joined:
+class _Joined(_Brackets):
     """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
 
     A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the minimum
@@ -312,16 +299,9 @@ class _Joined:
     are columns.
     """
 
-    def __init__(self, name: str, *numbers: int) -> None:
-        self._name = name
-        self._numbers = numbers
-
-    def __repr__(self) -> str:
-        return f"py_tensor.{self._name}"
-
     def __getitem__(self, key: Any) -> Tensor:
         items: list[Any] = [*key] if type(key) is tuple else [key]
-        axis, least, start = self._numbers
+        axis, least, start = self._options
         if isinstance(items[0], str):
             text = str(items.pop(0))
             if text in ("r", "c"):
@@ -329,7 +309,7 @@ class _Joined:
                 raise ValueError(f"{self._name}: {words}")
             try:
                 numbers = tuple(map(int, text.split(",")))
-                axis, least, start = (*numbers, *self._numbers[len(numbers) :])
+                axis, least, start = (*numbers, *self._options[len(numbers) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
         coerced = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
@@ -344,20 +324,17 @@ class _Joined:
         return movement.concat(joined, axis)
 
 
-class _Key:
+class _Key(_Brackets):
     """``s_[1:, ::2]``: the key in the brackets, for later use as an index."""
 
-    def __init__(self, is_tuple: bool) -> None:
-        self._is_tuple = is_tuple
-
     def __getitem__(self, key: Any) -> Any:
-        is_whole = isinstance(key, tuple) or not self._is_tuple
+        is_whole = isinstance(key, tuple) or self._name == "s_"
         return cast("Any", key) if is_whole else (key,)
 
 
-mgrid, ogrid = _Grid("mgrid", sparse=False), _Grid("ogrid", sparse=True)
+mgrid, ogrid = _Grid("mgrid"), _Grid("ogrid")
 r_, c_ = _Joined("r_", 0, 1, -1), _Joined("c_", -1, 2, 0)
-s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
+s_, index_exp = _Key("s_"), _Key("index_exp")
 
 # -- Indices ------------------------------------------------------------------------------------
 
@@ -455,8 +432,7 @@ def ravel_multi_index(
         if axis_mode == "raise":
             _check_range("ravel_multi_index", index, n)
         x = _places("ravel_multi_index", index)
-        x = tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "")
-        offsets.append(x * unit)
+        offsets.append(in_mode("ravel_multi_index", x, n, axis_mode, x.device) * unit)
     flat = sum(offsets[1:], offsets[0])
     return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
 
@@ -484,9 +460,8 @@ def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(
-            f"diag_indices_from: takes two or more axes of equal length, not shape {shape}"
-        )
+        words = f"takes two or more axes of equal length, not shape {shape}"
+        raise ShapeError(f"diag_indices_from: {words}")
     return diag_indices(shape[0], len(shape))
 
 

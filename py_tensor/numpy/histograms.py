@@ -10,15 +10,12 @@ from typing import Any, NamedTuple, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.base.errors import ShapeError
-from py_tensor.base.shapes import size_of
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops import float64_bits as f64
 from py_tensor.ops.creation import arange, full, linspace, zeros
-from py_tensor.ops.elementwise import maximum, minimum
-from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.gather import scatter
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
@@ -49,11 +46,11 @@ def histogram_bin_edges(
 
 
 class _Range(NamedTuple):
-    """The start and the end of a range, in the dtype of NumPy's arithmetic; None is float64."""
+    """The start and the end of a range, in the dtype of NumPy's arithmetic."""
 
     low: float
     high: float
-    dtype: DType | None = None
+    dtype: dtypes.DType = dtypes.float64
 
 
 class _Bins(NamedTuple):
@@ -79,7 +76,7 @@ class _Bins(NamedTuple):
     limits: _Range | None = None
     least: Tensor | None = None
 
-    def widths(self, dtype: DType) -> Tensor:
+    def widths(self, dtype: dtypes.DType) -> Tensor:
         bits = self.bits
         if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
             bits = f64.float64_bits(self.edges)
@@ -89,19 +86,13 @@ class _Bins(NamedTuple):
         return converted(edges[1:] - edges[:-1], dtype)
 
 
-def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Range:
+def _range(op: str, low: float, high: float, dtype: dtypes.DType) -> _Range:
     """Return a range with a width: at least 1 if the ends are equal."""
-    if low != high:
-        return _Range(low, high, dtype)
-    low, high = _rounded(low - 0.5, dtype), _rounded(high + 0.5, dtype)
     if low == high:
-        raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
+        low, high = dtype.rounded(low - 0.5), dtype.rounded(high + 0.5)
+        if low == high:
+            raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
     return _Range(low, high, dtype)
-
-
-def _rounded(x: float, dtype: DType | None) -> float:
-    """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
-    return x if dtype is None else dtype.rounded(x)
 
 
 def _range_of(op: str, limits: Any) -> _Range | None:
@@ -116,10 +107,9 @@ def _range_of(op: str, limits: Any) -> _Range | None:
     if shape != (2,):
         raise ValueError(f"{op}: range must be a pair, not {limits}")
     end_dtypes = [dtypes.parse(v.dtype) for v in (limits, *limits) if hasattr(v, "dtype")]
-    dtype = None
-    if end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes):
-        dtype = reduce(dtypes.promote, end_dtypes)
-    low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
+    is_narrow = end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes)
+    dtype = reduce(dtypes.promote, end_dtypes) if is_narrow else dtypes.float64
+    low, high = (dtype.rounded(float(real_number_of(op, "an end of range", v))) for v in ends)
     if not (low <= high and math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
     return _range(op, low, high, dtype)
@@ -129,7 +119,7 @@ def _bins(
     op: str, sample: Tensor, bins: Bins, limits: Any, weights: Operand, *, wide: bool = False
 ) -> _Bins:
     """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
-    REAL_FLOATING.check(op, sample.dtype)
+    dtypes.REAL_FLOATING.check(op, sample.dtype)
     limits = _range_of(op, limits)
     if isinstance(bins, str):
         if weights is not None:
@@ -141,7 +131,7 @@ def _bins(
             raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
         if edges.ndim != 1:
             raise ShapeError(f"{op}: edges must be 1-D, not of shape {edges.shape}")
-        REAL.check(op, edges.dtype)
+        dtypes.REAL.check(op, edges.dtype)
         if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
         return _Bins(edges, bits=_bits_beside(op, sample, bins, edges))
@@ -155,10 +145,10 @@ def _equal_bins(
     op: str, sample: Tensor, count: int, limits: _Range | None, *, wide: bool = False
 ) -> _Bins:
     """Return bins of equal width."""
-    x = as_floating(sample, op, REAL_FLOATING)
+    x = as_floating(sample, op, dtypes.REAL_FLOATING)
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
-    has_python_ends = limits is not None and limits.dtype is None
+    has_python_ends = limits is not None and limits.dtype.has_64_bits
     is_exact = not sample.dtype.is_inexact or (wide and has_python_ends)
     if is_exact and not x.dtype.has_64_bits:
         return _wide_bins(sample, x.dtype, count, limits)
@@ -169,11 +159,11 @@ def _equal_bins(
             raise ValueError(f"{op}: {words}")
         low, high = x.min(), x.max()
         alike = low == high
-        low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
+        low, high = where(alike, low - 0.5, low), where(alike, high + 0.5, high)
         edges = _in_equal_steps(low, high, count)
     else:
-        low, high = _ends(limits, limits.dtype or x.dtype, x.device)
-        if limits.dtype is None:
+        low, high = _ends(limits, x.dtype if has_python_ends else limits.dtype, x.device)
+        if has_python_ends:
             edges = _between(*limits[:2], count, x.dtype, x.device)
             if limits.high - limits.low > WIDEST:
                 return _Bins(edges)
@@ -188,7 +178,7 @@ def _equal_bins(
     return _Bins(edges, (low, high), limits=limits)
 
 
-def _ends(limits: _Range, dtype: DType, device: Device) -> tuple[Tensor, Tensor]:
+def _ends(limits: _Range, dtype: dtypes.DType, device: Device) -> tuple[Tensor, Tensor]:
     return full((), limits.low, dtype, device=device), full((), limits.high, dtype, device=device)
 
 
@@ -198,10 +188,10 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
     # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
     # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    return choose(number == count, high, inside)
+    return where(number == count, high, inside)
 
 
-def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
+def _between(low: float, high: float, count: int, dtype: dtypes.DType, device: Device) -> Tensor:
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
     if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
@@ -213,21 +203,18 @@ def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
     return f64.divided(low, high, arange(count + 1, device=low.device), count)
 
 
-def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
+def _wide_bins(sample: Tensor, dtype: dtypes.DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
         x = widened(sample)
         least, most = x.min(), x.max()
-        low, high = (
-            choose(
-                least == most, apply(f64.SUBTRACT, (end, f64.constant_bits(half, x.device))), end
-            )
-            for end, half in ((f64.float64_bits(least), 0.5), (f64.float64_bits(most), -0.5))
-        )
+        halves = (f64.constant_bits(half, x.device) for half in (0.5, -0.5))
+        pairs = zip(map(f64.float64_bits, (least, most)), halves, strict=True)
+        low, high = (where(least == most, apply(f64.SUBTRACT, pair), pair[0]) for pair in pairs)
     else:
         least = None
         low, high = (f64.constant_bits(v, sample.device) for v in limits[:2])
-    if limits is None or limits.dtype is None:
+    if limits is None or limits.dtype.has_64_bits:
         bits = _edge_bits(count, low, high)
     else:
         steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
@@ -258,11 +245,11 @@ def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple
             elements = (elements - elements.min(initial=bounds[0])).view("uint64")
     ends = None
     if limits is not None:
-        scalar = float if limits.dtype is None else np.dtype(limits.dtype.host).type
+        scalar = float if limits.dtype.has_64_bits else np.dtype(limits.dtype.host).type
         ends = scalar(limits.low), scalar(limits.high)
     with naming(op):
         count = len(np.histogram_bin_edges(elements, rule, ends)) - 1
-    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else None)
+    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else dtypes.float64)
 
 
 def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
@@ -280,7 +267,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
         x, edges = in_common_dtype("histogram", x, edges)
         near, ends = None, (edges[0], edges[-1])
     else:
-        x = as_floating(x, "histogram", REAL_FLOATING)
+        x = as_floating(x, "histogram", dtypes.REAL_FLOATING)
         x = converted(x, dtypes.at_least_single(x.dtype))
         edges = converted(edges, x.dtype)
         low, high = (converted(v, x.dtype) for v in ends or (edges[0], edges[-1]))
@@ -291,24 +278,15 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
     else:
         number = _corrected(converted(near, dtypes.int32), x, edges)
     number = minimum(number, count - 1)
-    return number if ends is None else choose((x >= ends[0]) & (x <= ends[1]), number, count)
+    return number if ends is None else where((x >= ends[0]) & (x <= ends[1]), number, count)
 
 
-class _Compared(NamedTuple):
-    """Elements and edges in a dtype that compares them exactly.
+_Compared = tuple[Tensor, Tensor, "tuple[Tensor | float, Tensor | float] | None", Tensor | None]
+"""Elements and edges in a dtype that compares them exactly, and two optional values.
 
-    Attributes
-    ----------
-    ends : tuple, optional
-        The smallest and the largest element in a bin; None if each element is.
-    near : Tensor, optional
-        The position in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
-    """
-
-    x: Tensor
-    edges: Tensor
-    ends: tuple[Tensor | float, Tensor | float] | None
-    near: Tensor | None
+First, the smallest and the largest element in a bin; None if each element is. Second, the position
+in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
+"""
 
 
 def _compared(x: Tensor, bins: _Bins) -> _Compared:
@@ -332,7 +310,7 @@ def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     count = bits.size - 1
     is_too_coarse = high - low < count * max(abs(low), abs(high)) * 2.0**-20
     near = None if is_too_coarse else _position(x, -low, _span(limits), count)
-    return _Compared(x, edges, ends, near)
+    return x, edges, ends, near
 
 
 def _compared_as_float64(
@@ -343,12 +321,12 @@ def _compared_as_float64(
     wide = f64.float64_bits(x)
     x, edges = (build(f64.ORDER_KEY, (v,), None) for v in (wide, bits))
     if ends is None:
-        return _Compared(x, edges, (edges[0], edges[count]), None)
+        return x, edges, (edges[0], edges[count]), None
     span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
     near = _position(_difference(wide, ends[0]), 0.0, span, count)
     if limits is None:  # the range is that of the elements
-        return _Compared(x, edges, None, near)
-    return _Compared(x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near)
+        return x, edges, None, near
+    return x, edges, (f64.order_key_of(limits.low), f64.order_key_of(limits.high)), near
 
 
 def _compared_as_distances(
@@ -366,10 +344,10 @@ def _compared_as_distances(
         distance, span = converted(wide, dtypes.uint32) - low % 2**32, _span(limits)
         edges = whole.clip(low, low + 2**32 - 1) - low
     near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
-    return _Compared(distance, converted(edges, dtypes.uint32), inside, near)
+    return distance, converted(edges, dtypes.uint32), inside, near
 
 
-def _first_integer(limits: _Range, dtype: DType) -> tuple[int, float, tuple[int, int]]:
+def _first_integer(limits: _Range, dtype: dtypes.DType) -> tuple[int, float, tuple[int, int]]:
     """Return the first integer in a range, what is before it, and the ends of those from it on."""
     lowest, highest = dtypes.integer_range(dtypes.numeric(dtype))
     low, high = max(math.ceil(limits.low), lowest), min(math.floor(limits.high), highest)
@@ -396,7 +374,7 @@ def _position(
     return None if span is None else (distance + before) / span * count
 
 
-def _covers(limits: _Range | None, dtype: DType) -> bool:
+def _covers(limits: _Range | None, dtype: dtypes.DType) -> bool:
     """Return whether a range contains all 32-bit integers of a dtype, and more."""
     low, high = dtypes.integer_range(dtype)
     return limits is not None and not dtype.is_packed and limits[0] <= low and limits[1] > high
@@ -409,8 +387,8 @@ def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
     than a search would find.
     """
     number = number.clip(0, edges.size - 2)
-    above = choose(x >= element_at(edges, number + 1), number + 1, number)
-    return choose(x < element_at(edges, number), number - 1, above)
+    above = where(x >= element_at(edges, number + 1), number + 1, number)
+    return where(x < element_at(edges, number), number - 1, above)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
@@ -507,9 +485,8 @@ def histogram2d(
     if first.ndim != 1 or first.shape != second.shape:
         words = f"x of shape {first.shape} does not match y of shape {second.shape}"
         raise ShapeError(f"histogram2d: {words}")
-    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
-    is_pair = type(listed) in (list, tuple) and len(listed) == 2
-    pair: Sequence[Any] = listed if is_pair else (listed, listed)
+    pair = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
+    pair = pair if type(pair) in (list, tuple) and len(pair) == 2 else (pair, pair)
     counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
     return counts, edges[0], edges[1]
 
@@ -565,7 +542,7 @@ def _of_points(
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
-    floating = REAL_FLOATING.check(op, first.dtype)
+    floating = dtypes.REAL_FLOATING.check(op, first.dtype)
     weight = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
@@ -580,8 +557,8 @@ def _of_points(
     cell, outside = numbers[0], numbers[0] == shape[0]
     for number, n in zip(numbers[1:], shape[1:], strict=True):
         cell, outside = cell * n + number, outside | (number == n)
-    total = size_of(shape)
-    counts = _counted(choose(outside, total, cell), total, weight)
+    total = math.prod(shape)
+    counts = _counted(where(outside, total, cell), total, weight)
     counts = converted(counts, floating).reshape(shape)
     if density:
         counts = counts / counts.sum()

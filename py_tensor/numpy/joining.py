@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, cast
 
 from py_tensor.base import dtypes, shapes
 from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.ir.node import Device
-from py_tensor.ops import movement
+from py_tensor.ops import gather, movement
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import (
-    as_given,
-    cast_and_broadcast,
-    flatnonzero,
-    gather_nd,
-    indices_of,
-    places_of,
-    scatter,
-)
 from py_tensor.ops.indexing import holds_masks
 from py_tensor.ops.movement import along_axis, broadcast_to, concat, flip, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, numbers_of, tensors_of
@@ -115,7 +105,7 @@ class broadcast:  # noqa: N801 - NumPy's name
         self.ndim = self.nd = len(self.shape)
         self.size = size_of(self.shape)
         self.numiter = len(arrays)
-        self.index = 0
+        self.reset()
 
     @property
     def iters(self) -> tuple[Iterator[Any], ...]:
@@ -124,11 +114,10 @@ class broadcast:  # noqa: N801 - NumPy's name
     def reset(self) -> None:
         """Restart at the first index."""
         self.index = 0
-        self.__dict__.pop("_tuples", None)
+        self._tuples = self._elements()
 
-    @cached_property
-    def _tuples(self) -> Iterator[tuple[Any, ...]]:
-        return zip(*self.iters, strict=True)
+    def _elements(self) -> Iterator[tuple[Any, ...]]:
+        yield from zip(*self.iters, strict=True)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return self
@@ -169,21 +158,19 @@ def block(arrays: Any) -> Tensor:
     The next level is joined along the second-to-last axis, and so on. Missing axes are leading axes
     of length 1.
     """
+    leaves: list[Operand] = []
 
     def depth_of(nested: Any) -> int:
-        inner = cast("list[Any]", nested)
-        return 1 + max(map(depth_of, inner), default=0) if isinstance(nested, list) else 0
-
-    def leaves(nested: Any) -> list[Operand]:
         if not isinstance(nested, list):
-            return [nested]
+            leaves.append(nested)
+            return 0
         if not nested:
             raise ValueError("block: lists must not be empty")
-        return [x for inner in cast("list[Any]", nested) for x in leaves(inner)]
+        return 1 + max(map(depth_of, cast("list[Any]", nested)))
 
-    tensors = tensors_of("block", leaves(arrays))
-    left = iter(tensors)
     depth = depth_of(arrays)
+    tensors = tensors_of("block", leaves)
+    left = iter(tensors)
     rank = max(depth, *(x.ndim for x in tensors))
 
     def joined(nested: Any, level: int) -> Tensor:
@@ -253,29 +240,28 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     x, along = along_axis("delete", arr, axis)
     n = x.shape[along]
     kept = ones((n,), dtypes.bool_, device=x.device)
-    count = None
+    gone = None  # the indices, if they are known
     if isinstance(obj, slice):
         gone = range(n)[obj]
-        gone = gone if gone.step > 0 else gone[::-1]
-        if gone.step == 1:
-            return _without(x, along, [(gone.start, max(gone.start, gone.stop))])
+        if abs(gone.step) == 1:
+            return _without(x, along, [(min(gone, default=0), max(gone, default=-1) + 1)])
         kept[obj] = False
-        count = n - len(gone)
     elif holds_masks(obj):
         mask = tensor_of(obj, "delete", device=x.device)
         if mask.shape != (n,):
             raise ShapeError(f"delete: mask of shape {mask.shape} does not match {n} elements")
         kept = mask == 0
     else:
-        checked = indices_of("delete", obj, x, along)
+        indices, op = gather.indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
             gone = {i % n for i in numbers_of("delete", obj)[0]}
-            if len(gone) <= MAX_CUTS:
-                return _without(x, along, [(i, i + 1) for i in sorted(gone)])
-            count = n - len(gone)
-        indices = checked.tensor.ravel()
-        kept = scatter(kept, (0,), (indices,), 0, False, unique=True, op=checked.op)  # of one value
-    return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
+        if gone is None or len(gone) > MAX_CUTS:
+            # All values are one, so an index may occur twice.
+            kept = gather.scatter(kept, (0,), (indices.ravel(),), 0, False, unique=True, op=op)
+    if gone is not None and len(gone) <= MAX_CUTS:
+        return _without(x, along, [(i, i + 1) for i in sorted(gone)])
+    count = None if gone is None else n - len(gone)
+    return gather.gather_nd(x, (along,), (gather.places_of("delete", kept, count),), along, op="")
 
 
 def _without(x: Tensor, axis: int, cuts: list[tuple[int, int]]) -> Tensor:
@@ -310,13 +296,13 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
     x, along = along_axis("insert", arr, axis)
     n = x.shape[along]
     positions = _insertion_places(obj, n, x.device)
-    inserted = as_given(x, values, "insert")
+    inserted = gather.as_given(x, values, "insert")
     if positions.size == 1:  # all values are inserted before one place
         inserted = reshape_copy(inserted, (1,) * (x.ndim - inserted.ndim) + inserted.shape)
         inserted = inserted if positions.ndim else moveaxis(inserted, 0, along)
         positions = broadcast_to(positions, (inserted.shape[along],))
     shape = (*x.shape[:along], positions.size, *x.shape[along + 1 :])
-    new = cast_and_broadcast(x, inserted, shape, "insert")
+    new = gather.cast_and_broadcast(x, inserted, shape, "insert")
     if not isinstance(obj, Tensor | slice) and not holds_masks(obj):
         numbers, _ = numbers_of("insert", obj)
         if len(numbers) == 1:
@@ -324,7 +310,7 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
             before, behind = sliced(x, along, 0, position), sliced(x, along, position, n)
             return concat([before, new, behind], along)
     order = argsort(concat([positions, arange(n, device=x.device)]))  # stable: new elements first
-    return gather_nd(concat([new, x], along), (along,), (order,), along, op="")
+    return gather.gather_nd(concat([new, x], along), (along,), (order,), along, op="")
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
@@ -344,19 +330,18 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         positive = [i + n if i < 0 else i for i in numbers]
         positions = tensor_of(positive, "insert", dtype=dtypes.int32, device=device).reshape(shape)
     if positions.ndim > 1 or (is_mask and not positions.ndim):
-        raise ShapeError(
-            f"insert: obj must be an index or a vector, not of shape {positions.shape}"
-        )
+        words = f"must be an index or a vector, not of shape {positions.shape}"
+        raise ShapeError(f"insert: obj {words}")
     if is_mask:
-        positions = flatnonzero(positions)
-    elif not positions.dtype.is_integer:
-        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
+        return gather.flatnonzero(positions)
     if not isinstance(obj, Tensor):
         return positions
+    if not positions.dtype.is_integer:
+        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     positions = movement.converted(positions, dtypes.int32)
     positions = where(positions < 0, positions + n, positions)
     positions = where(positions < 0, n + 1, positions)  # also out of range
-    return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
+    return gather.gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:

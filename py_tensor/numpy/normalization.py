@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes
 from py_tensor.ops.elementwise import exp, log, sqrt, square
@@ -22,7 +21,7 @@ def softmax(x: Operand, axis: Axes = -1) -> Tensor:
     Values along `axis` (an int, a tuple, or None for all) sum to 1. They are all NaN if any is NaN
     or positive infinity, or if all are negative infinity.
     """
-    x = as_floating(x, "softmax", REAL_FLOATING)
+    x = as_floating(x, "softmax", dtypes.REAL_FLOATING)
     axes = normalize_axes("softmax", axis, x.ndim)
     return _softmax((x,), axes) if x.size else x.copy()
 
@@ -35,7 +34,7 @@ def _softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
     """Logarithm of `softmax`, accurate even where `softmax` underflows."""
-    x = as_floating(x, "log_softmax", REAL_FLOATING)
+    x = as_floating(x, "log_softmax", dtypes.REAL_FLOATING)
     axes = normalize_axes("log_softmax", axis, x.ndim)
     return _log_softmax((x,), axes) if x.size else x.copy()
 
@@ -69,7 +68,7 @@ def layer_norm(
     """
     operands = [x, *(v for v in (weight, bias) if v is not None)]
     x, *rest = as_arrays("layer_norm", operands)
-    x = as_floating(x, "layer_norm", REAL_FLOATING)
+    x = as_floating(x, "layer_norm", dtypes.REAL_FLOATING)
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])
     if not x.size:
@@ -94,9 +93,7 @@ def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return a weight with the shape of some axes, reshaped to broadcast along the others."""
     expected = tuple(x.shape[a] for a in axes)
     if v.shape != expected:
-        raise ShapeError(
-            f"layer_norm: a weight or bias of shape {v.shape} does not fit axes {axes} of shape"
-            f" {x.shape}, which have shape {expected}"
-        )
+        words = f"does not fit axes {axes} of shape {x.shape}, which have shape {expected}"
+        raise ShapeError(f"layer_norm: a weight or bias of shape {v.shape} {words}")
     shaped = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
     return reshape(converted(v, dtypes.floating(v.dtype)), shaped)

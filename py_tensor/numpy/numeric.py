@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
 from contextlib import ContextDecorator, suppress
 from functools import reduce
 from types import GenericAlias
 from typing import Any, NoReturn, cast
 
+from py_tensor.adapters.hosted import hosted
 from py_tensor.backends.choice import default_device, parse
 from py_tensor.base import dtypes
 from py_tensor.base.dtype_attributes import is_numpy_scalar
@@ -18,7 +18,7 @@ from py_tensor.base.errors import DeviceError, DTypeError
 from py_tensor.base.shapes import MAX_RANK
 from py_tensor.convert.conversion import asarray
 from py_tensor.ir.node import Device
-from py_tensor.ops.operands import Scalar
+from py_tensor.ops.operands import Scalar, own_dtype
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import all_devices
@@ -37,13 +37,11 @@ __all__ = [
 
 def _dtype_of(operand: Any) -> DType:
     """Return the dtype of a dtype, tensor or number; for a host array, that of its tensor."""
-    if isinstance(operand, Scalar):
-        return dtypes.of_scalar(operand)
-    if hasattr(operand, "__array_interface__") and not isinstance(operand, type):
-        host_dtype = operand.dtype
-        return dtypes.of_host("dtype", host_dtype.kind, host_dtype.itemsize, host_dtype.name)
-    is_type = isinstance(operand, type)
-    return dtypes.parse(operand if is_type else getattr(operand, "dtype", operand))
+    if isinstance(operand, type):
+        return dtypes.parse(operand)
+    if isinstance(operand, Scalar) or hasattr(operand, "__array_interface__"):
+        return own_dtype("dtype", operand)
+    return dtypes.parse(getattr(operand, "dtype", operand))
 
 
 class finfo:  # noqa: N801 - NumPy's name
@@ -137,13 +135,8 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         _settings.update(self._before.pop())
 
 
-def seterr(
-    all: str | None = None,
-    divide: str | None = None,
-    over: str | None = None,
-    under: str | None = None,
-    invalid: str | None = None,
-) -> dict[str, str]:
+@hosted("all=None, divide=None, over=None, under=None, invalid=None")
+def seterr(**options: str | None) -> dict[str, str]:
     """Accepted, like `errstate`; returns the old settings, as in NumPy.
 
     They are always "ignore": "raise", "warn" and others are treated as "ignore".
@@ -221,15 +214,11 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return result_type(type1, type2)
 
 
-_KINDS: dict[str, Callable[[DType], bool]] = {
-    "bool": lambda dtype: dtype.is_bool,
-    "signed integer": lambda dtype: dtype.is_signed,
-    "unsigned integer": lambda dtype: dtype.is_unsigned,
-    "integral": lambda dtype: dtype.is_integer,
-    "real floating": lambda dtype: dtype.is_floating,
-    "complex floating": lambda dtype: dtype.is_complex,
-    "numeric": lambda dtype: not dtype.is_bool,
-}  # the kinds of the array API standard
+_KINDS = {
+    "bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
+    "real floating": "f", "complex floating": "c", "numeric": "iufc",
+}  # fmt: skip
+"""Maps the kinds of the array API standard to NumPy's."""
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
@@ -252,7 +241,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        return _KINDS[kind](parsed)
+        return parsed.kind in _KINDS[kind]
     return parsed is dtypes.parse(kind)
 
 
@@ -295,57 +284,44 @@ class generic(metaclass=_Abstract):  # noqa: N801 - NumPy's name, as are all her
 
     kinds = dtypes.KINDS
 
+    def __init_subclass__(cls, kinds: str = "") -> None:
+        cls.kinds = kinds
+
     def __class_getitem__(cls, item: Any) -> GenericAlias:
         """Return a type for annotations, such as ``floating[Any]``."""
         return GenericAlias(cls, item)
 
 
-class number(generic):  # noqa: N801
+class number(generic, kinds="iufc"):  # noqa: N801
     """An integer, a floating or a complex scalar."""
 
-    kinds = "iufc"
 
-
-class integer(number):  # noqa: N801
+class integer(number, kinds="iu"):  # noqa: N801
     """An integer scalar."""
 
-    kinds = "iu"
 
-
-class signedinteger(integer):  # noqa: N801
+class signedinteger(integer, kinds="i"):  # noqa: N801
     """A scalar of int8, int16, int32 or int64."""
 
-    kinds = "i"
 
-
-class unsignedinteger(integer):  # noqa: N801
+class unsignedinteger(integer, kinds="u"):  # noqa: N801
     """A scalar of uint8, uint16, uint32 or uint64."""
 
-    kinds = "u"
 
-
-class inexact(number):  # noqa: N801
+class inexact(number, kinds="fc"):  # noqa: N801
     """A floating or a complex scalar."""
 
-    kinds = "fc"
 
-
-class floating(inexact):  # noqa: N801
+class floating(inexact, kinds="f"):  # noqa: N801
     """A scalar of float16, float32 or float64."""
 
-    kinds = "f"
 
-
-class complexfloating(inexact):  # noqa: N801
+class complexfloating(inexact, kinds="c"):  # noqa: N801
     """A scalar of complex64 or complex128."""
-
-    kinds = "c"
 
 
 class flexible(generic):  # noqa: N801
     """Text or records; not supported in tensors."""
-
-    kinds = ""
 
 
 class character(flexible):  # noqa: N801
@@ -367,19 +343,13 @@ class void(flexible):  # noqa: N801
 class object_(generic):  # noqa: N801
     """Python objects; not supported in tensors."""
 
-    kinds = ""
-
 
 class datetime64(generic):  # noqa: N801
     """Dates; not supported in tensors."""
 
-    kinds = ""
-
 
 class timedelta64(signedinteger):  # noqa: N801
     """Time differences; not supported in tensors."""
-
-    kinds = ""
 
 
 _ABSTRACT: dict[str, type] = {
@@ -393,16 +363,10 @@ longdouble, clongdouble = dtypes.float64, dtypes.complex128
 """The widest dtypes, which the cpu device has: in C, long double may be double."""
 
 typecodes = {
-    "Character": "",
-    "Integer": "bhilq",
-    "UnsignedInteger": "BHILQ",
-    "Float": "efd",
-    "Complex": "FD",
-    "AllInteger": "bBhHiIlLqQ",
-    "AllFloat": "efdFD",
-    "Datetime": "",
+    "Character": "", "Integer": "bhilq", "UnsignedInteger": "BHILQ", "Float": "efd",
+    "Complex": "FD", "AllInteger": "bBhHiIlLqQ", "AllFloat": "efdFD", "Datetime": "",
     "All": "?bBhHiIlLqQefdFD",
-}
+}  # fmt: skip
 """Letters of dtypes by their kind."""
 
 sctypeDict = {  # noqa: N816
@@ -504,8 +468,7 @@ class Info:
 
     def capabilities(self) -> dict[str, Any]:
         """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
-        known = {"boolean indexing": True, "data-dependent shapes": True}
-        return {**known, "max dimensions": MAX_RANK}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_RANK}
 
     def default_device(self) -> Device:
         """Return the default device."""

@@ -23,22 +23,14 @@ from py_tensor.tensors.tensor import Tensor
 Widths = Sequence[tuple[int, int]]
 
 _STATISTICS: dict[str, Callable[..., Tensor]] = {
-    "maximum": reduction.max,
-    "mean": reduction.mean,
-    "median": median,
-    "minimum": reduction.min,
-}
+    "maximum": reduction.max, "mean": reduction.mean, "median": median, "minimum": reduction.min,
+}  # fmt: skip
 _OPTION = {
-    "empty": None,
-    "edge": None,
-    "wrap": None,
-    "constant": "constant_values",
-    "linear_ramp": "end_values",
-    **dict.fromkeys(_STATISTICS, "stat_length"),
-    "reflect": "reflect_type",
+    "empty": "", "edge": "", "wrap": "", "constant": "constant_values", "linear_ramp": "end_values",
+    **dict.fromkeys(_STATISTICS, "stat_length"), "reflect": "reflect_type",
     "symmetric": "reflect_type",
-}
-"""The modes, and the option that each takes."""
+}  # fmt: skip
+"""The modes, and the option that each takes, if any."""
 
 
 def padded(
@@ -58,7 +50,7 @@ def padded(
     for axis, width in enumerate(widths):
         if mode != "constant" and not x.shape[axis] and any(width):
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
-    option = options.get(_OPTION[mode] or "")
+    option = options.get(_OPTION[mode])
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         check_option("pad", "reflect_type", "even" if option is None else option, ("even", "odd"))
         for axis, width in enumerate(widths):
@@ -70,7 +62,7 @@ def padded(
     if mode in _STATISTICS and option is None:
         pairs: Any = [(None, None)] * x.ndim
     else:
-        pairs = sides_of(_OPTION[mode] or "", 0 if option is None else option, x.ndim)
+        pairs = sides_of(_OPTION[mode], 0 if option is None else option, x.ndim)
     for axis, (width, pair) in enumerate(zip(widths, pairs, strict=True)):
         if not any(width):
             continue

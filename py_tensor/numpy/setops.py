@@ -8,20 +8,12 @@ from py_tensor.base import dtypes
 from py_tensor.base.shapes import Shape, normalize_axis
 from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.elementwise import isnan
-from py_tensor.ops.gather import (
-    compress,
-    flatnonzero,
-    gather_nd,
-    scatter,
-    take,
-    take_along_axis,
-    values_where,
-)
+from py_tensor.ops.gather import compress, flatnonzero, scatter, take, take_along_axis, values_where
 from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, stack, widened
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import cumsum
-from py_tensor.ops.sorting import argsort, is_among, isin, sort
+from py_tensor.ops.sorting import argsort, element_at, is_among, sort
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -76,9 +68,8 @@ def unique(
             results = _counted(slices, x.shape, return_index, return_inverse, return_counts)
             if results is not None:
                 return _one_or_all(results)
-        is_ordered = return_index or return_inverse
-        order = argsort(slices) if is_ordered else None
-        rows = sort(slices) if order is None else gather_nd(slices, (0,), (order,), 0, op="")
+        order = argsort(slices) if return_index or return_inverse else None
+        rows = sort(slices) if order is None else element_at(slices, order)
     else:
         slices = moveaxis(x, axis, 0)
         n = slices.shape[0]
@@ -91,10 +82,10 @@ def unique(
     starts = concat([ones(min(n, 1), dtypes.bool_, device=x.device), ~same])
     first_positions = flatnonzero(starts)
     first = None if order is None else take(order, first_positions)
-    values = (
-        take(rows, first_positions) if first is None or axis is None else take(slices, first, 0)
-    )
-    results = [values if axis is None else moveaxis(values, 0, axis)]
+    if axis is None:
+        results = [take(rows, first_positions)]
+    else:
+        results = [moveaxis(take(slices, first, 0), 0, axis)]
     if return_index and first is not None:
         results.append(first)
     if return_inverse and order is not None:
@@ -183,7 +174,7 @@ def _counted(
         number = arange(x.size, device=x.device)
         results.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), occurring))
     if has_inverse:
-        inverse = gather_nd(cumsum(occurs) - 1, (0,), (bins(),), 0, op="")
+        inverse = element_at(cumsum(occurs) - 1, bins())
         results.append(inverse.reshape(shape))
     if has_counts:
         results.append(take(counts, occurring))
@@ -246,28 +237,23 @@ def intersect1d(
     return_indices : bool
         Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """
-    a, b = in_common_dtype("intersect1d", ar1, ar2)
-    if assume_unique:
-        return _occurring_twice(a.ravel(), b.ravel(), return_indices)
-    first, of_first = unique(a, return_index=True)
-    second, of_second = unique(b, return_index=True)
-    both = isin(first, second)
-    common = compress(both, first)
-    if not return_indices:
-        return common
-    return common, compress(both, of_first), compress(isin(second, first), of_second)
-
-
-def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
-    """`intersect1d` of vectors without duplicates."""
-    x = concat([a, b])
+    pair = in_common_dtype("intersect1d", ar1, ar2)
+    has_firsts = return_indices and not assume_unique
+    results: list[Any] = [
+        v.ravel() if assume_unique else unique(v, return_index=return_indices) for v in pair
+    ]
+    vectors: list[Tensor] = [x for x, _ in results] if has_firsts else results
+    x = concat(vectors)
     order = argsort(x)  # stable
     x = x[order]
     same = x[1:] == x[:-1]
     common = compress(same, x[:-1])
     if not return_indices:
         return common
-    return common, compress(same, order[:-1]), compress(same, order[1:]) - a.size
+    indices = [compress(same, order[:-1]), compress(same, order[1:]) - vectors[0].size]
+    if has_firsts:
+        indices = [take(first, i) for (_, first), i in zip(results, indices, strict=True)]
+    return common, *indices
 
 
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:

@@ -8,7 +8,6 @@ from functools import partial, update_wrapper
 from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import REAL, WORDS
 from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
@@ -86,9 +85,8 @@ def _weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     if axis is None:
-        raise TypeError(
-            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
-        )
+        words = f"for a tensor of shape {x.shape} need an axis"
+        raise TypeError(f"{op}: weights of shape {w.shape} {words}")
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
     numbers = [normalize_axis(op, a, x.ndim) for a in listed]
@@ -175,25 +173,20 @@ def corrcoef(
 
 P = ParamSpec("P")
 
-_BETWEEN = {
-    "linear": (1.0, 1.0),
-    "weibull": (0.0, 0.0),
-    "hazen": (0.5, 0.5),
-    "median_unbiased": (1 / 3, 1 / 3),
-    "normal_unbiased": (3 / 8, 3 / 8),
-    "interpolated_inverted_cdf": (0.0, 1.0),
-}
-"""Methods that interpolate linearly between elements, with their offsets at the two ends."""
+_METHODS: dict[str, tuple[float, float] | None] = {
+    "linear": None, "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8), "interpolated_inverted_cdf": (0.0, 1.0), "lower": None,
+    "higher": None, "nearest": None, "inverted_cdf": (0.0, 1.0), "closest_observation": (-0.5, 1.5),
+    "midpoint": None, "averaged_inverted_cdf": (0.0, 1.0),
+}  # fmt: skip
+"""The methods, with the offsets alpha and beta of the positions at the two ends (`_offset`)."""
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
-_AT = (*_EXACT, "midpoint", "averaged_inverted_cdf")
-_STEPS = {"inverted_cdf": -1.0, "averaged_inverted_cdf": -1.0, "closest_observation": -1.5}
-"""Methods that follow the steps of the distribution, with their offset to ``n * share``."""
 
 MULTIPLY_HIGH = Elementwise(
     "multiply_high",
     wgsl={"*": "mulhi_u32({0}, {1})"},
     numpy=lambda np, x, y: (x.astype(np.uint64) * y.astype(np.uint64) >> 32).astype(np.uint32),
-    accepts=WORDS,
+    accepts=dtypes.WORDS,
     cost=12,
     vjp=NOT_DIFFERENTIABLE,
 )
@@ -220,7 +213,7 @@ def _quantiles(
         method = "lower"  # 0 and 1 are at elements
     x = tensor_of(x, op)
     if method != "mean":
-        REAL.check(op, x.dtype)
+        dtypes.REAL.check(op, x.dtype)
     elif out is not None:
         x = converted(x, dtype_into(op, dtypes.floating(x.dtype), x.device, out))
     if without_nan and not x.size:
@@ -234,7 +227,7 @@ def _quantiles(
     if not all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")
     if method != "mean":
-        check_option(op, "method", method, (*_BETWEEN, *_AT))
+        check_option(op, "method", method, _METHODS)
     if weights is not None and method != "inverted_cdf":
         words = f"only by method 'inverted_cdf', not {method!r}"
         raise ValueError(f"{op}: weights are supported {words}")
@@ -319,11 +312,10 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
 
 def _offset(share: float, method: str) -> float | None:
     """Return a method's offset to ``n * share`` for the position; None: ``(n - 1) * share``."""
-    if method in _STEPS:
-        return _STEPS[method]
-    if method not in _BETWEEN or method == "linear":
+    ends = _METHODS.get(method)
+    if ends is None:
         return None
-    alpha, beta = _BETWEEN[method]
+    alpha, beta = ends
     return alpha + share * (1 - alpha - beta) - 1
 
 
@@ -505,8 +497,8 @@ nanstd = _ignoring_nan(reduction.std, _deviation, "Standard deviation", root_of_
 
 
 def _extreme(
-    op: str, plain: Any, beyond: float,
-    a: Operand, axis: Axes, out: Any, keepdims: bool, initial: Any, where: Any,
+    op: str, plain: Any, beyond: float, a: Operand, axis: Axes, out: Any, keepdims: bool,
+    initial: Any, where: Any,
 ) -> Tensor:  # fmt: skip
     """{what} over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
     x = tensor_of(a, op)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import update_wrapper
 from inspect import signature
 from typing import Any, cast
 
@@ -45,23 +44,30 @@ def _read(value: Any, is_strict: bool) -> Any:
     return value
 
 
-def _testing() -> Any:
-    host.load_numpy()
-    from numpy import testing
+def _numpys(name: str, what: str, limit: str | None = None) -> Assertion:
+    """Return NumPy's assertion of a name, for tensors.
 
-    return testing
-
-
-def _numpys(name: str, what: str) -> Assertion:
-    """Return NumPy's assertion of a name, for tensors."""
+    `limit` is the name of a parameter in ULPs, of which those of the host's dtype may be smaller.
+    """
 
     def assertion(*args: Any, **options: Any) -> Any:
         __tracebackhide__ = True  # pytest then shows the caller
+        numpys, scale = getattr(host.load_numpy().testing, name), 1
+        if limit is not None:
+            bound = signature(numpys).bind(*args, **options)
+            bound.apply_defaults()
+            scale = _ulp_ratio(*bound.args[:2])
+            bound.arguments[limit] *= scale
+            args, options = bound.args, bound.kwargs
         is_strict = bool(options.get("strict"))  # then dtypes are compared too
-        return getattr(_testing(), name)(
-            *(_read(value, is_strict) for value in args),
-            **{key: _read(value, is_strict) for key, value in options.items()},
-        )
+        try:
+            result = numpys(*_read(args, is_strict), **_read(options, is_strict))
+        except AssertionError as error:
+            if scale > 1:
+                kind = args[0].dtype
+                error.add_note(f"A ULP of {kind} counts as {scale} of {kind.host}.")
+            raise
+        return result if scale == 1 or result is None else result / scale
 
     assertion.__name__ = assertion.__qualname__ = name
     assertion.__doc__ = f"""Raise AssertionError {what}.
@@ -71,28 +77,12 @@ def _numpys(name: str, what: str) -> Assertion:
     return assertion
 
 
-def _in_ulps(name: str, limit: str, what: str) -> Assertion:
-    """Return an assertion about ULPs, of which those of the host's dtype may be smaller."""
-    numpys = _numpys(name, what)
-
-    def assertion(*args: Any, **options: Any) -> Any:
-        __tracebackhide__ = True
-        bound = signature(getattr(_testing(), name)).bind(*args, **options)
-        bound.apply_defaults()
-        kinds = {getattr(x, "dtype", None) for x in bound.args[:2]}
-        kind = kinds.pop()
-        if kinds or not isinstance(kind, DType) or kind.is_numpys:
-            return numpys(*args, **options)
-        scale = 2 ** (parse(kind.host).digits - kind.digits)
-        bound.arguments[limit] *= scale
-        try:
-            ulps = numpys(*bound.args, **bound.kwargs)
-        except AssertionError as error:
-            error.add_note(f"A ULP of {kind} counts as {scale} of {kind.host}.")
-            raise
-        return ulps if ulps is None else ulps / scale
-
-    return update_wrapper(assertion, numpys)
+def _ulp_ratio(x: Any, y: Any) -> int:
+    """Return how many ULPs of the host's dtype one of the dtype of two tensors is."""
+    kind = getattr(x, "dtype", None)
+    if kind is not getattr(y, "dtype", None) or not isinstance(kind, DType) or kind.is_numpys:
+        return 1
+    return 2 ** (parse(kind.host).digits - kind.digits)
 
 
 assert_ = _numpys("assert_", "unless `val` is true, also with `python -O`")
@@ -113,13 +103,13 @@ assert_raises_regex = _numpys(
     "assert_raises_regex", "unless it is raised with a message that matches"
 )
 assert_string_equal = _numpys("assert_string_equal", "with a diff, unless two texts are equal")
-assert_array_max_ulp = _in_ulps(
-    "assert_array_max_ulp", "maxulp", "unless there are at most `maxulp` numbers between elements"
+assert_array_max_ulp = _numpys(
+    "assert_array_max_ulp", "unless there are at most `maxulp` numbers between elements", "maxulp"
 )
-assert_array_almost_equal_nulp = _in_ulps(
+assert_array_almost_equal_nulp = _numpys(
     "assert_array_almost_equal_nulp",
-    "nulp",
     "unless elements differ by at most `nulp` spacings of the larger",
+    "nulp",
 )
 
 
@@ -127,7 +117,7 @@ def _deprecated(name: str, *args: Any) -> Any:
     """Return what one of NumPy's utilities gives, which NumPy 2.4 deprecates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return getattr(_testing(), name)(*args)
+        return getattr(host.load_numpy().testing, name)(*args)
 
 
 def assert_warns(warning_class: Any, func: Any = None, *args: Any, **kwargs: Any) -> Any:
