@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from py_tensor.base.dtypes import DType, float32
 from py_tensor.display.colormaps import STOPS
-from py_tensor.display.pictures import ImageOptions
 from py_tensor.tensors.tensor import Tensor
 
 COLOUR_NAMES = {
@@ -69,72 +68,50 @@ It raises TypeError for a wrong type, and ValueError for a value that is unknown
 
 
 @dataclass(frozen=True, slots=True)
-class ChartOptions:
-    """The options of every chart."""
+class Options:
+    """The options of pictures and charts, of which each function has those in `NAMES`."""
 
     title: str = ""
     xlabel: str = ""
     ylabel: str = ""
     xscale: str = "linear"
     yscale: str = "linear"
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesOptions(ChartOptions):
-    """The options of charts that consist of series."""
-
     label: str | Sequence[str] | None = None
     color: str | Sequence[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlotOptions(SeriesOptions):
-    """The options of `plotting.plot`."""
-
     kind: str = "line"
     linestyle: str | None = None
     linewidth: float | None = None
     marker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterOptions(SeriesOptions):
-    """The options of `plotting.scatter`."""
-
     c: Any = None
     s: float = 24.0
-    marker: str | None = None
     cmap: str = "viridis"
     vmin: float | None = None
     vmax: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BarOptions(SeriesOptions):
-    """The options of `plotting.bar`."""
-
     width: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class HistOptions(SeriesOptions):
-    """The options of `plotting.hist`."""
-
     bins: int | tuple[float, ...] | None = None
     range: tuple[float, float] | None = None
     density: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ContourOptions(ChartOptions):
-    """The options of `plotting.contour`."""
-
     levels: int | tuple[float, ...] | None = None
-    cmap: str = "viridis"
-    color: str | None = None
+    scale: float | None = None
+    colorbar: bool = False
+    extent: tuple[float, float, float, float] | None = None
 
 
-AnyOptions = TypeVar("AnyOptions", bound=ChartOptions | ImageOptions)
+PLAIN = Options()
+
+_CHART = "title xlabel ylabel xscale yscale"
+_SERIES = f"{_CHART} label color"
+NAMES = {
+    "plot": f"{_SERIES} kind linestyle linewidth marker",
+    "scatter": f"{_SERIES} c s marker cmap vmin vmax",
+    "bar": f"{_SERIES} width",
+    "hist": f"{_SERIES} bins range density",
+    "contour": f"{_CHART} levels cmap color",
+    **dict.fromkeys(
+        ("imshow", "display"), "vmin vmax cmap scale colorbar title xlabel ylabel extent"
+    ),
+}
+"""The options of each function."""
 
 
 def _line_style(op: str, name: str, value: Any) -> str:
@@ -301,10 +278,8 @@ _CHECKS: dict[str, Check] = {
 """The check of each option, whichever functions have it; None as a default needs no check."""
 
 
-def checked_options(
-    op: str, kind: type[AnyOptions], options: Mapping[str, Any], dtype: DType = float32
-) -> AnyOptions:
-    """Return the checked options of a picture or chart of `op`, as an instance of `kind`.
+def checked_options(op: str, options: Mapping[str, Any], dtype: DType = float32) -> Options:
+    """Return the checked options of the function `op`.
 
     Raises
     ------
@@ -314,14 +289,14 @@ def checked_options(
         If a value is unknown or out of range, a bound is not a finite number of `dtype`, or `vmin`
         is not less than `vmax`.
     """
-    defaults = {field.name: field.default for field in fields(kind)}
-    unknown = [name for name in options if name not in defaults]
+    names = NAMES[op].split()
+    unknown = [name for name in options if name not in names]
     if unknown:
         raise TypeError(
-            f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(defaults)}"
+            f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(names)}"
         )
     checked: dict[str, Any] = {
-        name: None if value is None and defaults[name] is None else _CHECKS[name](op, name, value)
+        name: None if value is getattr(PLAIN, name) is None else _CHECKS[name](op, name, value)
         for name, value in options.items()
     }
     limit = dtype if dtype.is_floating and dtype.has_64_bits else float32
@@ -332,7 +307,7 @@ def checked_options(
     if len(bounds) == 2 and not checked["vmin"] < checked["vmax"]:
         vmin, vmax = checked["vmin"], checked["vmax"]
         raise ValueError(f"{op}: vmin must be less than vmax, got {vmin:g} and {vmax:g}")
-    return kind(**checked)
+    return Options(**checked)
 
 
 def format_options(op: str, text: str) -> dict[str, str | None]:

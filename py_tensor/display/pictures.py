@@ -15,6 +15,7 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
+from py_tensor.display.options import PLAIN, Options
 from py_tensor.display.shapes import is_colour, is_picturable
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
@@ -34,24 +35,6 @@ INFINITY = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class ImageOptions:
-    """The options of `screen.imshow`."""
-
-    vmin: float | None = None
-    vmax: float | None = None
-    cmap: str = "viridis"
-    scale: float | None = None
-    colorbar: bool = False
-    title: str = ""
-    xlabel: str = ""
-    ylabel: str = ""
-    extent: tuple[float, float, float, float] | None = None
-
-
-PLAIN = ImageOptions()
-
-
-@dataclass(frozen=True, slots=True)
 class Picture:
     """A tensor of pixels that is not computed yet.
 
@@ -66,7 +49,7 @@ class Picture:
     height: int
 
 
-def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
+def picture(x: Tensor, options: Options = PLAIN, premultiplied: bool = False) -> Picture:
     """Return the pixels of a tensor; see `screen.imshow`.
 
     Parameters
@@ -187,7 +170,7 @@ def colours(
 
 
 def figure_facts(
-    o: ImageOptions,
+    o: Options,
     x: Tensor,
     ends: Sequence[float],
     has_axes: bool,

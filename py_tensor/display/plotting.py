@@ -18,29 +18,19 @@ from py_tensor.display.charts import (
     plot_chart,
     scatter_chart,
 )
-from py_tensor.display.options import (
-    SEVERAL,
-    BarOptions,
-    ChartOptions,
-    ContourOptions,
-    HistOptions,
-    PlotOptions,
-    ScatterOptions,
-    checked_options,
-    format_options,
-)
-from py_tensor.display.screen import ChartContent, Display, Options
+from py_tensor.display.options import SEVERAL, checked_options, format_options
+from py_tensor.display.screen import Changes, ChartContent, Display
 
 __all__ = ["bar", "contour", "hist", "plot", "scatter"]
 
-_CHARTS: dict[str, tuple[type[ChartOptions], Callable[..., Chart], Sequence[str]]] = {
-    "plot": (PlotOptions, plot_chart, ("x", "y")),
-    "scatter": (ScatterOptions, scatter_chart, ("x", "y")),
-    "bar": (BarOptions, bar_chart, ("x", "height")),
-    "hist": (HistOptions, hist_chart, ("x",)),
-    "contour": (ContourOptions, contour_chart, ("x", "y", "z")),
+_CHARTS: dict[str, tuple[Callable[..., Chart], Sequence[str]]] = {
+    "plot": (plot_chart, ("x", "y")),
+    "scatter": (scatter_chart, ("x", "y")),
+    "bar": (bar_chart, ("x", "height")),
+    "hist": (hist_chart, ("x",)),
+    "contour": (contour_chart, ("x", "y", "z")),
 }
-"""The options of each function, what makes its chart, and the parameters that are its values."""
+"""What makes the chart of each function, and the parameters that are its values."""
 
 _FORMS = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}
 """What a function with one, two or three values takes, for errors."""
@@ -49,10 +39,10 @@ _ALIASES = {"c": "color", "ls": "linestyle", "lw": "linewidth"}
 """The short names of options of `plot`."""
 
 
-def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartContent:
+def _content(op: str, value: Any, kept: Changes, changed: Changes) -> ChartContent:
     """Make the content of a plotting function from its value or tuple of values."""
-    kind, draw, names = _CHARTS[op]
-    options = checked_options(op, kind, kept | changed)
+    draw, names = _CHARTS[op]
+    options = checked_options(op, kept | changed)
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     if len(values) not in (1, len(names)):
         raise ShapeError(f"{op}: takes {_FORMS[len(names)]}, not a tuple of {len(values)}")
@@ -61,9 +51,9 @@ def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartConte
     return ChartContent(chart.bundle, lambda: on_gpu)
 
 
-def _shown(op: str, arguments: Options) -> Display:
+def _shown(op: str, arguments: Changes) -> Display:
     """Show the chart of a function that was called with these arguments."""
-    values = [arguments.pop(name) for name in _CHARTS[op][2]]
+    values = [arguments.pop(name) for name in _CHARTS[op][1]]
     contents = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
     while len(contents) > 1 and contents[-1] is None:
         contents.pop()

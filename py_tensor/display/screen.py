@@ -47,8 +47,8 @@ class Screen(Protocol):
         ...
 
 
-Options = dict[str, Any]
-_Make = Callable[[Any, Options, Options], "_Content"]
+Changes = dict[str, Any]
+_Make = Callable[[Any, Changes, Changes], "_Content"]
 """Makes a content from a value, the options of the display, and the options of this call."""
 
 _screen: Screen | None = None
@@ -233,7 +233,7 @@ class Display:
         The number that identifies the display.
     """
 
-    def __init__(self, make: _Make, value: Any, options: Options) -> None:
+    def __init__(self, make: _Make, value: Any, options: Changes) -> None:
         content = make(value, {}, options)
         outputs = _outputs.get()
         self._slot = _Slot() if outputs is None else outputs.take()
@@ -301,7 +301,7 @@ class Display:
             other._slot.empty()
         return self
 
-    def _replaced(self, value: Any, options: Options) -> _Content:
+    def _replaced(self, value: Any, options: Changes) -> _Content:
         if isinstance(value, Display):
             return _any(value, {}, options)
         content = self._make(value, self._options, options)
@@ -403,13 +403,13 @@ class Widget:
 class _Image(_Content):
     """A tensor drawn by `pictures.picture`, with title, axes and colour bar."""
 
-    def __init__(self, op: str, value: Any, options: Options) -> None:
+    def __init__(self, op: str, value: Any, options: Changes) -> None:
         from py_tensor.display import pictures
         from py_tensor.display.options import checked_options
 
         x = drawable(value, op)
         pictures.check_shape(op, x)
-        self._options = checked_options(op, pictures.ImageOptions, options, x.dtype)
+        self._options = checked_options(op, options, x.dtype)
         super().__init__(x.copy())  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
 
@@ -520,17 +520,17 @@ class ChartContent(_Content):
         return ChartContent(draw, lambda: self.must_wait() or other.must_wait())
 
 
-def _refuse(value: Any, kept: Options, changed: Options) -> _Content:
+def _refuse(value: Any, kept: Changes, changed: Changes) -> _Content:
     """Raise TypeError for an update of a sum of charts."""
     raise TypeError("update: a sum of charts cannot be updated; draw its charts again")
 
 
-def _image(value: Any, kept: Options, changed: Options) -> _Content:
+def _image(value: Any, kept: Changes, changed: Changes) -> _Content:
     """Make the content of `imshow`."""
     return _Image("imshow", value, kept | changed)
 
 
-def _any(value: Any, kept: Options, changed: Options) -> _Content:
+def _any(value: Any, kept: Changes, changed: Changes) -> _Content:
     """Make the content of `display`; only tensors with the shape of a picture take options."""
     if isinstance(value, Display) and not changed:
         return value.content
