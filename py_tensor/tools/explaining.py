@@ -21,6 +21,7 @@ from py_tensor.schedule.body import Apply, Body, Convert, Gather, Select
 from py_tensor.schedule.kernel import Kernel as GraphKernel
 from py_tensor.schedule.order import topological
 from py_tensor.tensors.tensor import Tensor
+from py_tensor.tools.profiling import count_text
 
 __all__ = ["Explanation", "explain"]
 
@@ -147,7 +148,7 @@ class Explanation:
             head = (
                 f"{_counted(len(self.kernels), 'kernel')} in"
                 f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}"
-                f" (unfused {_count_text(self.operations_op_by_op)}flop); {plan}"
+                f" (unfused {count_text(self.operations_op_by_op)}flop); {plan}"
             )
             lines += _wrapped(head, columns)
             if self.operations > self.operations_op_by_op:
@@ -379,13 +380,4 @@ def _counted(n: int, noun: str) -> str:
 
 
 def _cost(x: Kernel | Explanation) -> str:
-    return f"{_count_text(x.traffic)}B moved, {_count_text(x.operations)}flop"
-
-
-def _count_text(n: int) -> str:
-    """Return a count with three digits and a decimal prefix: "67.1 M"."""
-    value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
-    unit = next(units)
-    while value >= 999.5:
-        value, unit = value / 1000, next(units)
-    return f"{value:.3g} {unit}"
+    return f"{count_text(x.traffic)}B moved, {count_text(x.operations)}flop"

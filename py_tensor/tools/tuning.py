@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from operator import matmul, methodcaller
 from pathlib import Path
 from statistics import median
 from textwrap import wrap
@@ -621,38 +622,27 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
     return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
-def _matrix_product(x: Any, y: Any) -> Any:
-    return x @ y
+def _later(make: Callable[..., Workload]) -> Callable[..., Make]:
+    """Return a function of the same parameters whose result makes the workload."""
+    return partial(partial, make)
 
 
-def _product_of_transposed(x: Any, y: Any) -> Any:
-    return x.T @ y.T
-
-
-def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
+@_later
+def product(m: int, n: int, k: int, *, transposed: bool = False) -> Workload:
     """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
-
-    def make() -> Workload:
-        left, right = _elements((m, 0), ROWS, k), _elements((n, 1), COLUMNS, k).T
-        expected = _repeated(left @ right, m, n).tobytes()
-        a, b = _repeated(left, m, k), _repeated(right, k, n)
-        if transposed:
-            return Workload(_product_of_transposed, (a.T.copy(), b.T.copy()), expected)
-        return Workload(_matrix_product, (a, b), expected)
-
-    return make
+    left, right = _elements((m, 0), ROWS, k), _elements((n, 1), COLUMNS, k).T
+    expected = _repeated(left @ right, m, n).tobytes()
+    a, b = _repeated(left, m, k), _repeated(right, k, n)
+    if transposed:
+        return Workload(lambda x, y: x.T @ y.T, (a.T.copy(), b.T.copy()), expected)
+    return Workload(matmul, (a, b), expected)
 
 
-def _over_rows(expression: Callable[..., Any], operands: int = 1) -> Callable[[int, int], Make]:
-    """Return a kind of workload whose operands have some rows of some length."""
-
-    def make(rows: int, length: int) -> Workload:
-        arrays = [
-            _repeated(_elements((seed,), ROWS, length), rows, length) for seed in range(operands)
-        ]
-        return Workload(expression, tuple(arrays), expression(*arrays).tobytes())
-
-    return lambda rows, length: partial(make, rows, length)
+@_later
+def _over_rows(expression: Callable[..., Any], operands: int, rows: int, length: int) -> Workload:
+    """Return a workload whose operands have some rows of some length."""
+    arrays = [_repeated(_elements((seed,), ROWS, length), rows, length) for seed in range(operands)]
+    return Workload(expression, tuple(arrays), expression(*arrays).tobytes())
 
 
 def _centred(x: Any) -> Any:
@@ -665,20 +655,11 @@ def _centred(x: Any) -> Any:
     return below - (below * below).mean(-1, keepdims=True)
 
 
-def _sums(axis: int | None) -> Callable[[Any], Any]:
-    def expression(x: Any) -> Any:
-        return x.sum(axis)
-
-    return expression
-
-
-def _multiplied_and_added(x: Any, y: Any) -> Any:
-    return x * y + x
-
-
-row_sums, column_sums, whole_sum = map(_over_rows, map(_sums, (-1, 0, None)))
-centred = _over_rows(_centred)
-map_of_two = _over_rows(_multiplied_and_added, operands=2)
+row_sums, column_sums, whole_sum = (
+    partial(_over_rows, methodcaller("sum", axis), 1) for axis in (-1, 0, None)
+)
+centred = partial(_over_rows, _centred, 1)
+map_of_two = partial(_over_rows, lambda x, y: x * y + x, 2)
 
 
 def _elements(seed: tuple[int, ...], rows: int, columns: int) -> Any:
