@@ -553,9 +553,7 @@ async def counted(
     if bins is not None and not isinstance(bins, int):
         edges: list[Any] = list(bins)
     else:
-        low: Any
-        high: Any
-        low, high = limits or _outer([await _ends(x, blocking) for x in series])
+        low, high = limits or await _limits(series, blocking)
         if bins is not None and low == high:
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
@@ -563,23 +561,20 @@ async def counted(
         floats = [x.dtype for x in series if x.dtype.is_floating]
         if floats and not any(dtype.has_64_bits for dtype in floats):
             edges = _in_float32(edges)
-        if not is_whole and _is_narrow(edges, series):
+        on_gpu = not all(x.device.computes_cpu_ops for x in series)
+        if on_gpu and not is_whole and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN:
             edges = [edges[0], edges[-1]]
     return Bins(edges, is_whole, [await _counts(x, edges, blocking) for x in series])
 
 
-async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
-    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
-    if not x.size:
-        return INFINITY, -INFINITY
-    ends = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
-    low, high = await numbers(ends, blocking)
-    return low, high
-
-
-def _outer(ends: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return the smallest and the largest of the ends of all tensors; zeros if none is finite."""
-    low, high = min((a for a, _ in ends), default=0), max((b for _, b in ends), default=0)
+async def _limits(series: Sequence[Tensor], blocking: bool) -> tuple[Any, Any]:
+    """Return the smallest and the largest finite element of all tensors; zeros if none is."""
+    ends: list[Any] = [(INFINITY, -INFINITY)]
+    for x in series:
+        if x.size:
+            both = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
+            ends.append(await numbers(both, blocking))
+    low, high = min(a for a, _ in ends), max(b for _, b in ends)
     return (low, high) if low <= high else (0, 0)
 
 
@@ -602,12 +597,6 @@ def _in_float32(edges: Sequence[float]) -> list[float]:
     """Round edges to float32 and drop inner edges that coincide with another one."""
     first, *inner, last = array("f", edges)
     return [first, *sorted({edge for edge in inner if first < edge < last}), last]
-
-
-def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
-    """Return whether the range of the edges is too small for the arithmetic of a GPU."""
-    on_cpu = all(x.device.computes_cpu_ops for x in series)
-    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN
 
 
 async def _counts(x: Tensor, edges: Sequence[Any], blocking: bool) -> Counts:

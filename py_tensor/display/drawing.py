@@ -7,6 +7,7 @@ colours of its style sheet (web/page/charts/charts.css).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from math import ceil
 from zlib import crc32
@@ -54,7 +55,7 @@ SMALLEST = 5e-324
 INK, MUTED, GRID = "#33444b", "#5a6b72", "#d5dee0"
 
 Range = tuple[float, float]
-Window = Mapping[str, Sequence[float]]
+Window = Mapping[str, Range]
 """The range of each axis, in a part of a chart."""
 
 
@@ -136,27 +137,19 @@ class _Chart:
 
     def _axis(self, name: str) -> Callable[[float], Axis]:
         """Return a function that makes the axis "x" or "y" with about as many ticks as wanted."""
-        is_x = name == "x"
-        scaled = logarithmic if self.bundle[f"{name}scale"] == "log" else linear
+        is_x, is_log = name == "x", self.bundle[f"{name}scale"] == "log"
         values = [value for mark in self.marks for value in (mark.xs if is_x else mark.ys)]
+        ends = self.window[name] if self.window else None
         if is_x and self.bundle["categories"]:
-            names = [_bounded(text) for text in self.bundle["categories"]]
-            if self.window:
-                low, high = self.window[name]
-                return lambda wanted: named(names, wanted).within(low, high)
-            return lambda wanted: named(names, wanted)
-        if self.window:
-            low, high = self.window[name]
-            ends = low, high
-        elif not values:
-            ends = (1, 10) if scaled is logarithmic else (0, 1)
-        elif scaled is linear:
-            return self._linear_axis(is_x, values)
-        else:
+            axis = partial(named, [_bounded(text) for text in self.bundle["categories"]])
+            return axis if ends is None else lambda wanted: axis(wanted).within(*ends)
+        if ends is None and values:
+            if not is_log:
+                return self._linear_axis(is_x, values)
             ends = min(values), max(values)
-            if not is_x:
-                ends = self._with_room(*ends)
-        return lambda wanted: scaled(*ends, wanted)
+            ends = ends if is_x else self._with_room(*ends)
+        low, high = ends or ((1, 10) if is_log else (0, 1))
+        return partial(logarithmic if is_log else linear, low, high)
 
     def _with_room(self, low: float, high: float) -> Range:
         """Return the ends of a logarithmic y axis."""

@@ -17,10 +17,9 @@ from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.options import PLAIN, Options
 from py_tensor.display.shapes import is_colour, is_picturable
-from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
 from py_tensor.ops.gather import take, where
-from py_tensor.ops.movement import concat, stack
+from py_tensor.ops.movement import stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensors.tensor import Tensor
@@ -68,17 +67,7 @@ def picture(x: Tensor, options: Options = PLAIN, premultiplied: bool = False) ->
     else:
         pixels = _packed(x, premultiplied)
     height, width = pixels.shape
-    return Picture(_padded(pixels, 0, -width % ROW_PIXELS), width, height)
-
-
-def _padded(x: Tensor, rows: int, columns: int) -> Tensor:
-    """Return a 2-D tensor with rows and columns of zeros at its ends."""
-    height, width = x.shape
-    if columns:
-        x = concat([x, zeros((height, columns), dtype=x.dtype, device=x.device)], axis=1)
-    if rows:
-        x = concat([x, zeros((rows, width + columns), dtype=x.dtype, device=x.device)])
-    return x
+    return Picture(pixels.pad(((0, 0), (0, -width % ROW_PIXELS))), width, height)
 
 
 def check_shape(op: str, x: Tensor) -> None:
@@ -135,16 +124,13 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     return r | g << 8 | b << 16 | a << 24
 
 
-def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest finite value, 0-d; (inf, -inf) if there are none."""
+def value_ends(x: Tensor) -> Tensor:
+    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     values = _real(x)
     finite = isfinite(values)
-    return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
-
-
-def value_ends(x: Tensor) -> Tensor:
-    """Return the smallest and the largest finite element in one tensor."""
-    return stack(list(value_range(x)))
+    return stack(
+        [least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))]
+    )
 
 
 async def numbers(x: Tensor, blocking: bool) -> Any:
@@ -181,17 +167,13 @@ def figure_facts(
     `ends` are the smallest and the largest finite value of x.
     """
     has_values = not is_colour(x)
-    has_bar = o.colorbar and has_values
     height, width = x.shape[:2]
     return {
-        "title": o.title,
-        "xlabel": o.xlabel,
-        "ylabel": o.ylabel,
+        **{name: getattr(o, name) for name in ("title", "xlabel", "ylabel", "extent")},
         "hasAxes": has_axes,
         "hasValues": has_values,
         "isWhole": not x.dtype.is_floating,
-        "colours": colours(o.cmap, o.vmin, o.vmax, *ends) if has_bar else None,
-        "extent": o.extent,
+        "colours": colours(o.cmap, o.vmin, o.vmax, *ends) if o.colorbar and has_values else None,
         "of": of or {"width": width, "height": height},
     }
 
@@ -208,11 +190,11 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     values = _real(x)
     finite = isfinite(values)
     rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
-    missing = rows * down - x.shape[0], columns * across - x.shape[1]
+    missing = (0, rows * down - x.shape[0]), (0, columns * across - x.shape[1])
     blocks = (rows, down, columns, across)
-    counts = _padded(where(finite, 1.0, 0.0), *missing).reshape(blocks).sum((1, 3))
+    counts = where(finite, 1.0, 0.0).pad(missing).reshape(blocks).sum((1, 3))
     shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
-    sums = _padded(shares, *missing).reshape(blocks).sum((1, 3))
+    sums = shares.pad(missing).reshape(blocks).sum((1, 3))
     means = sums * (down * across / maximum(counts, 1.0))
     return where(counts > 0, means, float("nan"))
 

@@ -20,7 +20,7 @@ from py_tensor.display.pictures import (
     picture,
     taken,
     thumbnail,
-    value_range,
+    value_ends,
 )
 from py_tensor.display.shapes import is_colour
 
@@ -96,7 +96,7 @@ async def _heatmap(x: pt.Tensor, what: str, place: dict[str, int], blocking: boo
     height, width = shown.shape
     down, across = _steps(shown)
     small = thumbnail(shown[::down, ::across], LARGEST_MAP, LARGEST_MAP)
-    bounds = pt.stack(value_range(small))
+    bounds = value_ends(small)
     bundle = await drawn(small, blocking)
     of = {"height": height, "width": width}
     options = Options(colorbar=True, title=what)
