@@ -84,25 +84,19 @@ def png_of(made: Picture, scale: float | None = None) -> str:
     """
     width, height = made.width, made.height
     factor = enlargement(width, height, scale)
-    pixels = made.pixels[:, :width].tobytes()
-    rows = [pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height)]
-    if factor > 1:  # without NumPy, which a device that shows pictures may lack
-        rows = [
-            b"".join(row[i : i + 4] * factor for i in range(0, len(row), 4))
-            for row in rows
-            for _ in range(factor)
-        ]
-    data = _png(width * factor, height * factor, rows)
+    pixels = made.pixels[:, :width].repeat(factor, 0).repeat(factor, 1)
+    data = _png(width * factor, height * factor, pixels.tobytes())
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
-def _png(width: int, height: int, rows: list[bytes]) -> bytes:
-    """Return a PNG (ISO/IEC 15948) of 8-bit RGBA rows, without filters."""
+def _png(width: int, height: int, pixels: bytes) -> bytes:
+    """Return a PNG (ISO/IEC 15948) of 8-bit RGBA pixels, without filters."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
 
     head = pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    rows = (pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height))
     body = zlib.compress(b"".join(b"\0" + row for row in rows))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 

@@ -142,9 +142,9 @@ def _number(op: str, name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{op}: {name} must be a number, not {_shown(value)}") from None
+        raise TypeError(f"{op}: {name} must be a number, not {type_text(value)}") from None
     except OverflowError:
-        raise ValueError(f"{op}: {name} must be finite, not {_shown(value)}") from None
+        raise ValueError(f"{op}: {name} must be finite, not {type_text(value)}") from None
 
 
 def _positive(op: str, name: str, value: Any) -> float:
@@ -156,7 +156,7 @@ def _positive(op: str, name: str, value: Any) -> float:
 
 def _flag(op: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{op}: {name} must be True or False, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be True or False, not {type_text(value)}")
     return value
 
 
@@ -168,7 +168,7 @@ def _numbers(op: str, name: str, value: Any, names: Sequence[str] = ()) -> tuple
     if isinstance(value, Tensor):
         raise TypeError(f"{op}: {name} must be numbers, not a tensor; use x.tolist()")
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{op}: {name} must be numbers, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be numbers, not {type_text(value)}")
     checked = tuple([_number(op, name, each) for each in value])
     if not all(map(isfinite, checked)):
         raise ValueError(f"{op}: {name} must be finite, not {list(checked)}")
@@ -216,7 +216,7 @@ def _one_or_several(op: str, name: str, value: Any) -> str | list[str]:
         return check(op, name, value)
     if op == "contour" or not isinstance(value, list | tuple):
         several = "" if op == "contour" else " or a list of str"
-        raise TypeError(f"{op}: {name} must be a str{several}, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str{several}, not {type_text(value)}")
     return [check(op, each, one) for one in cast("Sequence[Any]", value)]
 
 
@@ -239,7 +239,7 @@ def _css_colour(name: str) -> str | None:
 
 def _text(op: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} must be a str, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str, not {type_text(value)}")
     return value
 
 
@@ -252,7 +252,7 @@ def _one_of(*known: str) -> Check:
     return check
 
 
-def _shown(value: Any) -> str:
+def type_text(value: Any) -> str:
     """Return the type of a value, and the value itself if it is short."""
     text = repr(value) if isinstance(value, str | bytes | int | float) else ""
     return f"{type(value).__name__} {text}" if 0 < len(text) <= 40 else type(value).__name__

@@ -5,21 +5,25 @@ Names and arguments follow matplotlib.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
 from py_tensor.base.errors import ShapeError
+from py_tensor.convert.presentation import finish
 from py_tensor.display.charts import (
     Chart,
+    Json,
     bar_chart,
     contour_chart,
     hist_chart,
+    joined,
     plot_chart,
     scatter_chart,
+    summary,
 )
 from py_tensor.display.options import SEVERAL, checked_options, format_options
-from py_tensor.display.screen import Changes, ChartContent, Display
+from py_tensor.display.screen import Changes, Content, Display, Screen
 
 __all__ = ["bar", "contour", "hist", "plot", "scatter"]
 
@@ -49,6 +53,58 @@ def _content(op: str, value: Any, kept: Changes, changed: Changes) -> ChartConte
     chart = draw(*values, *[None] * (len(names) - len(values)), options)
     on_gpu = any(x.device.waits for x in chart.tensors())
     return ChartContent(chart.bundle, lambda: on_gpu)
+
+
+class ChartContent(Content):
+    """A chart, computed once; a sum of charts uses the computed values.
+
+    Parameters
+    ----------
+    draw
+        Returns the chart as JSON values; the argument is `blocking`.
+    waits
+        Returns whether `draw` waits for a GPU.
+    """
+
+    def __init__(self, draw: Callable[[bool], Awaitable[Json]], waits: Callable[[], bool]) -> None:
+        super().__init__(None)
+        self._draw = draw
+        self._waits = waits
+        self._drawn: Json | None = None
+
+    def must_wait(self) -> bool:
+        return self._drawn is None and self._waits()
+
+    async def text(self, blocking: bool) -> str:
+        return summary(await self.drawn(blocking))
+
+    async def bundle(self, screen: Screen, blocking: bool) -> tuple[Json, Any]:
+        return await self.drawn(blocking), None
+
+    async def drawn(self, blocking: bool) -> Json:
+        """Return the chart as JSON values."""
+        if self._drawn is None:
+            drawn = await self._draw(blocking)
+            if self._drawn is None:  # the chart may be shown in two places
+                self._drawn = drawn
+                del self._draw, self._waits  # frees the tensors that they refer to
+        return self._drawn
+
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display.drawing import svg_of
+
+        bundle = finish(self.drawn(blocking=True))
+        return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
+
+    def joined(self, other: Display) -> ChartContent | None:
+        another = other.content
+        if not isinstance(another, ChartContent):
+            return None
+
+        async def draw(blocking: bool) -> Json:
+            return joined([await self.drawn(blocking), await another.drawn(blocking)])
+
+        return ChartContent(draw, lambda: self.must_wait() or another.must_wait())
 
 
 def _shown(op: str, arguments: Changes) -> Display:

@@ -24,6 +24,7 @@ from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
 from py_tensor.convert.presentation import finish
+from py_tensor.display.options import type_text
 from py_tensor.display.screen import (
     Bundle,
     Display,
@@ -116,7 +117,7 @@ class Control(_Target, Generic[T]):
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
         if not isinstance(label, str):
-            raise TypeError(f"{form['type']}: label must be a str, not {_described(label)}")
+            raise TypeError(f"{form['type']}: label must be a str, not {type_text(label)}")
         super().__init__()
         self.label = label
         self._form = form
@@ -148,7 +149,7 @@ class Control(_Target, Generic[T]):
             The function, so that ``@control.on_change`` works as a decorator.
         """
         if not callable(function):
-            raise TypeError(f"on_change: takes a function, not {_described(function)}")
+            raise TypeError(f"on_change: takes a function, not {type_text(function)}")
         self._functions.append((function, owner.get()))
         return function
 
@@ -193,7 +194,7 @@ class Interaction(_Target):
 
     def __init__(self, function: Function, controls: Mapping[str, Any]) -> None:
         if not callable(function):
-            raise TypeError(f"interact: takes a function, not {_described(function)}")
+            raise TypeError(f"interact: takes a function, not {type_text(function)}")
         if not controls:
             raise TypeError("interact: needs a control for at least one parameter of the function")
         super().__init__()
@@ -393,7 +394,7 @@ def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
     """
     checked: Any = value
     if not isinstance(checked, bool):
-        raise TypeError(f"checkbox: value must be a bool, not {_described(checked)}")
+        raise TypeError(f"checkbox: value must be a bool, not {type_text(checked)}")
     return Control(label, checked, {"type": "checkbox"}, bool)
 
 
@@ -425,7 +426,7 @@ def choice(
         values = list(cast("Sequence[T]", options))
         names = [str(option) for option in values]
     else:
-        raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
+        raise TypeError(f"choice: options must be a list or a dict, not {type_text(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
     same = [i for i, option in enumerate(values) if value is _FIRST or _is_same(value, option)]
@@ -518,7 +519,7 @@ def _control(name: str, value: Any) -> Control[Any]:
         case _:
             raise TypeError(
                 f"interact: {name} must be a control, a bool, a number, a tuple of two or three "
-                f"numbers, a list or a dict, not {_described(value)}"
+                f"numbers, a list or a dict, not {type_text(value)}"
             )
 
 
@@ -566,7 +567,7 @@ def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
     there = {what: value for what, value in numbers.items() if value is not None}
     for what, value in there.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{name}: {what} must be an int or a float, not {_described(value)}")
+            raise TypeError(f"{name}: {what} must be an int or a float, not {type_text(value)}")
         if isinstance(value, int):
             if abs(value) > _LARGEST:
                 raise ValueError(f"{name}: {what} must be at most 1.8e308 in magnitude")
@@ -586,11 +587,3 @@ def _is_same(value: Any, option: Any) -> bool:
 def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:
     if not start <= value <= stop:
         raise ValueError(f"{name}: value must be from {start} to {stop}, not {value}")
-
-
-def _described(value: object) -> str:
-    return (
-        f"{type(value).__name__} {value!r}"
-        if isinstance(value, str | bytes | int | float)
-        else type(value).__name__
-    )
