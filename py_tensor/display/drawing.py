@@ -7,6 +7,7 @@ colours of its style sheet (web/page/charts/charts.css).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from math import ceil
@@ -381,27 +382,27 @@ def _axes(axes: Axes, about: Json, width: float, *, has_grid: bool) -> list[str]
     return parts
 
 
-def _bar_ticks(bar: Json, height: float) -> Sequence[tuple[float, str]]:
+def _bar_axis(bar: Json, height: float) -> Axis:
     low, high = bar["range"]
-    ticks = linear(low, high, max(3, height / 36)).ticks
+    axis = linear(low, high, max(3, height / 36))
     if low == high:
-        return [tick for tick in ticks if tick[0] == low]
+        return replace(axis, ticks=[tick for tick in axis.ticks if tick[0] == low])
     if "levels" not in bar:
-        return ticks
+        return axis
     levels = bar["levels"]
     every = ceil(len(levels) * 16 / max(height, 16))
-    return [(level, short(float(f"{level:.4g}"))) for level in levels[::every]]
+    ticks = [(level, short(float(f"{level:.4g}"))) for level in levels[::every]]
+    return replace(axis, ticks=ticks)
 
 
 def _bar_room(bar: Json, height: float) -> float:
     """Return the width of a colour bar with its texts."""
-    longest = max((width_of(text) for _, text in _bar_ticks(bar, height)), default=0)
+    longest = max((width_of(text) for _, text in _bar_axis(bar, height).ticks), default=0)
     return BAR_GAP + BAR_WIDTH + 8 + longest
 
 
 def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
     """Return a colour bar; `left` is the right end of what it is beside."""
-    low, high = bar["range"]
     last = len(bar["stops"]) - 1
     stops = "".join(
         f'<stop offset="{i / last:.4f}" stop-color="{escape(stop)}"/>'
@@ -414,12 +415,7 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
         f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
         f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="url(#{name})"/>',
     ]
-    ticks = _bar_ticks(bar, bottom - top)
-    if low < high:
-        placed = Axis(low, high, ticks).placed(bottom, top)
-    else:
-        placed = (((top + bottom) / 2, text) for _, text in ticks)
-    for y, text in placed:
+    for y, text in _bar_axis(bar, bottom - top).placed(bottom, top):
         parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
         parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
     return [f'<g class="colour-bar">{"".join(parts)}</g>']

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import chain, groupby, pairwise, repeat
+from itertools import chain, compress, groupby, pairwise, repeat
 from math import hypot, pi
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -278,8 +278,8 @@ def _mark(series: Json, i: int, bundle: Json) -> Mark:
     runs = _runs(series, bundle)
     xs, ys = ([value for run in runs for value in run[axis]] for axis in (0, 1))
     values = series.get("c")
-    if values and len(xs) < len(values):
-        values = [v for v, shown in zip(values, _are_shown(series, bundle), strict=True) if shown]
+    if values:
+        values = list(compress(values, _are_shown(series, bundle)))
     key = "spot" if kind == "scatter" or series.get("lineWidth") == 0 else "line"
     if kind == "area":
         key = "area"
@@ -300,11 +300,7 @@ def _are_shown(series: Json, bundle: Json) -> list[bool]:
 
 def _runs(series: Json, bundle: Json) -> list[Run]:
     """Return the coordinates of the points that are shown; one that is not parts a line."""
-    x, y = series["x"], series["y"]
-    is_linear = bundle["xscale"] == bundle["yscale"] == "linear"
-    if x and is_linear and None not in x and None not in y:
-        return [(x, y)]
-    points = zip(_are_shown(series, bundle), x, y, strict=True)
+    points = zip(_are_shown(series, bundle), series["x"], series["y"], strict=True)
     runs: list[Run] = []
     for is_shown, group in groupby(points, itemgetter(0)):
         if is_shown:

@@ -324,31 +324,27 @@ def format_options(op: str, text: str) -> dict[str, str | None]:
     chosen: dict[str, str | None] = {"color": None, "linestyle": None, "marker": None}
     if len(text) > 2 and _css_colour(text) is not None:
         return chosen | {"color": text}
-    rest = text
-    while rest:
-        name, sign = next(
-            ((name, sign) for name, signs in _SIGNS for sign in signs if rest.startswith(sign)),
-            (None, ""),
-        )
-        if name is None:
+    end = 0
+    while end < len(text):
+        match = _SIGN.match(text, end)
+        if match is None:
             raise ValueError(
-                f"{op}: {rest!r} in the format string {text!r} is not a colour"
+                f"{op}: {text[end:]!r} in the format string {text!r} is not a colour"
                 " (b g r c m y k w C0 to C9), a line style (- -- -. :) or a marker"
                 f" ({' '.join(MARKERS)})"
             )
+        name, sign, end = str(match.lastgroup), match[0], match.end()
         if chosen[name] is not None:
             both = f"{chosen[name]!r} and {sign!r}"
             raise ValueError(f"{op}: the format string {text!r} gives the {name} twice, {both}")
         chosen[name] = sign
-        rest = rest.removeprefix(sign)
     if chosen["marker"] is not None and chosen["linestyle"] is None:
         chosen["linestyle"] = "none"
     return chosen
 
 
-_SIGNS = (
-    ("linestyle", ("--", "-.", "-", ":")),
-    ("color", (*(f"C{n}" for n in range(10)), *"bgrcmykw")),
-    ("marker", tuple(MARKERS)),
+_SIGN = re.compile(
+    rf"(?P<linestyle>--|-\.|-|:)|(?P<color>C\d|[bgrcmykw])|(?P<marker>[{re.escape(''.join(MARKERS))}])",
+    re.ASCII,
 )
-"""The parts of a format string, in the order in which `format_options` searches for them."""
+"""A part of a format string."""
