@@ -273,12 +273,7 @@ def slider(
         If `start` is not less than `stop`, the step is not positive, the value is outside the
         range, or a number is not finite.
     """
-    numbers = {"start": start, "stop": stop, "step": step, "value": value}
-    is_whole = _check_numbers("slider", numbers)
-    if start >= stop:
-        raise ValueError(f"slider: start must be less than stop, got {start} and {stop}")
-    initial = start if value is None else value
-    _check_range("slider", initial, start, stop)
+    initial, is_whole = _checked("slider", start, stop, step, value)
     first, last, asked = _decimal(start), _decimal(stop), _decimal(initial)
     if step is None and not is_whole:
         by = _round_step(last - first)
@@ -359,22 +354,15 @@ def number(
         If `start` is not less than `stop`, the step is not positive, the value is out of bounds, or
         a number is not finite.
     """
-    is_whole = _check_numbers(
-        "number", {"start": start, "stop": stop, "step": step, "value": value}
-    )
-    least = -math.inf if start is None else start
-    largest = math.inf if stop is None else stop
-    if least >= largest:
-        raise ValueError(f"number: start must be less than stop, got {start} and {stop}")
-    first = value if value is not None else (start if start is not None else 0)
-    _check_range("number", first, least, largest)
+    initial, is_whole = _checked("number", start, stop, step, value)
 
     def parse(sent: Any) -> Real:
-        within = min(max(sent, least), largest)
+        within = sent if start is None else max(sent, start)
+        within = within if stop is None else min(within, stop)
         return round(within) if is_whole else float(within)
 
     form = {"type": "number", "start": start, "stop": stop, "step": step or 1, "whole": is_whole}
-    return Control(label, parse(first), form, parse)
+    return Control(label, parse(initial), form, parse)
 
 
 def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
@@ -562,28 +550,32 @@ async def run(number: int) -> None:
 # -- Checks --------------------------------------------------------------------------------------
 
 
-def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
-    """Check the numbers; return whether all given ones are ints."""
-    there = {what: value for what, value in numbers.items() if value is not None}
-    for what, value in there.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{name}: {what} must be an int or a float, not {type_text(value)}")
-        if isinstance(value, int):
-            if abs(value) > _LARGEST:
+def _checked(
+    name: str, start: Real | None, stop: Real | None, step: Real | None, value: Real | None
+) -> tuple[Real, bool]:
+    """Return the initial value, and whether all given numbers are ints."""
+    numbers = {"start": start, "stop": stop, "step": step, "value": value}
+    there = {what: real for what, real in numbers.items() if real is not None}
+    for what, real in there.items():
+        if isinstance(real, bool) or not isinstance(cast("Any", real), int | float):
+            raise TypeError(f"{name}: {what} must be an int or a float, not {type_text(real)}")
+        if isinstance(real, int):
+            if abs(real) > _LARGEST:
                 raise ValueError(f"{name}: {what} must be at most 1.8e308 in magnitude")
-        elif not math.isfinite(value):
-            raise ValueError(f"{name}: {what} must be finite, not {value}")
+        elif not math.isfinite(real):
+            raise ValueError(f"{name}: {what} must be finite, not {real}")
     if there.get("step", 1) <= 0:
-        raise ValueError(f"{name}: step must be positive, not {there['step']}")
-    return all(isinstance(value, int) for value in there.values())
+        raise ValueError(f"{name}: step must be positive, not {step}")
+    least, most = there.get("start", -math.inf), there.get("stop", math.inf)
+    if least >= most:
+        raise ValueError(f"{name}: start must be less than stop, got {start} and {stop}")
+    initial = there.get("value", there.get("start", 0))
+    if not least <= initial <= most:
+        raise ValueError(f"{name}: value must be from {least} to {most}, not {initial}")
+    return initial, all(isinstance(real, int) for real in there.values())
 
 
 def _is_same(value: Any, option: Any) -> bool:
     """Return whether a value is an option; arrays are compared by identity."""
     has_axes = hasattr(option, "shape") or hasattr(value, "shape")
     return option is value or (not has_axes and option == value)
-
-
-def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:
-    if not start <= value <= stop:
-        raise ValueError(f"{name}: value must be from {start} to {stop}, not {value}")
