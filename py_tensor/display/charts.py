@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, NamedTuple, cast
 
@@ -315,17 +315,14 @@ def bar_chart(x: Any, height: Any, options: Options) -> Chart:
 def hist_chart(x: Any, options: Options) -> Chart:
     """Make a histogram; see `plotting.hist`."""
     parts: list[Part] = []
-    for i, (label, values) in enumerate(_named("hist", x, options)):
+    for facts, values in _named("hist", x, options):
         step = max(1, -(-values.size // max_shown(values)))
-        facts = {"label": label, "size": values.size, "step": step, "color": _colour(options, i)}
-        parts.append(Part(facts, {"x": values[::step]}))
+        parts.append(Part(facts | {"size": values.size, "step": step}, {"x": values[::step]}))
     return Chart(_drawn_histograms, parts, options)
 
 
 def contour_chart(x: Any, y: Any, z: Any, options: Options) -> Chart:
     """Make a contour plot; see `plotting.contour`."""
-    if (y is None) != (z is None):
-        raise TypeError("contour: takes z, or x, y and z")
     values = _values("contour", x if z is None else z)
     if values.ndim != 2 or min(values.shape) < 2:
         raise ShapeError(f"contour: z must be 2-D and at least 2 by 2, not of shape {values.shape}")
@@ -369,22 +366,15 @@ def _curves(op: str, x: Any, y: Any, options: Options, mark: str, more: Json) ->
     if base is not None and base.ndim != 1:
         raise ShapeError(f"{op}: x must be 1-D, not of shape {base.shape}")
     parts: list[Part] = []
-    for i, (name, values) in enumerate(named):
+    for facts, values in named:
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
             raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
         if c is not None and c.shape != (n,):
             raise ShapeError(f"{op}: c must have shape ({n},), not {c.shape}")
-        look = {"label": name, "mark": mark, "color": _colour(options, i), **more}
+        look = facts | {"mark": mark, **more}
         parts.append(_curve_part(look, base, values, c, is_log=options.yscale == "log"))
     return parts
-
-
-def _colour(options: Options, i: int) -> str | None:
-    color = options.color
-    if color is None or isinstance(color, str):
-        return color
-    return color[i] if i < len(color) else None
 
 
 def _check_count(op: str, series: int, which: str = "") -> None:
@@ -392,9 +382,9 @@ def _check_count(op: str, series: int, which: str = "") -> None:
         raise ValueError(f"{op}: takes at most {MAX_SERIES} series, not {series}{which}")
 
 
-def _named(op: str, y: Any, options: Options) -> list[tuple[str, Tensor]]:
-    """Return the label and the values of each series."""
-    label = options.label
+def _named(op: str, y: Any, options: Options) -> list[tuple[Json, Tensor]]:
+    """Return the label and the colour of each series, and its values."""
+    label, color = options.label, options.color
     labels = [label] if isinstance(label, str) or label is None else list(label)
     which = ""
     if isinstance(y, Mapping):
@@ -417,7 +407,12 @@ def _named(op: str, y: Any, options: Options) -> list[tuple[str, Tensor]]:
     labels += [None] * (len(curves) - len(labels))
     if len(curves) > 1:
         labels = [str(i) if text is None else text for i, text in enumerate(labels)]
-    return [(text or "", _curve(op, values)) for text, values in zip(labels, curves, strict=True)]
+    each = [color] if color is None or isinstance(color, str) else [*color, None]
+    colors = chain(each, repeat(each[-1]))
+    return [
+        ({"label": text or "", "color": css}, _curve(op, values))
+        for text, css, values in zip(labels, colors, curves, strict=False)
+    ]
 
 
 def _is_number(value: Any) -> bool:
@@ -557,10 +552,11 @@ async def counted(
         if bins is not None and low == high:
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
-        edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
-        floats = [x.dtype for x in series if x.dtype.is_floating]
-        if floats and not any(dtype.has_64_bits for dtype in floats):
-            edges = _in_float32(edges)
+        if is_whole:
+            edges = _whole_edges(low, high, number)
+        else:
+            is_single = {x.dtype.has_64_bits for x in series if x.dtype.is_floating} == {False}
+            edges = _real_edges(low, high, number, is_single)
         on_gpu = not all(x.device.computes_cpu_ops for x in series)
         if on_gpu and not is_whole and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN:
             edges = [edges[0], edges[-1]]
@@ -584,19 +580,14 @@ def _whole_edges(low: int, high: int, bins: int) -> list[int]:
     return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]
 
 
-def _real_edges(low: float, high: float, bins: int) -> list[float]:
-    """Return strictly increasing edges of equal distances."""
+def _real_edges(low: float, high: float, bins: int, is_single: bool) -> list[float]:
+    """Return strictly increasing edges of equal distances, in float32 if `is_single`."""
     half = high * 0.5 - low * 0.5  # the difference itself may be infinite
     shares = (i / bins for i in range(1, bins))
     inner = (low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares)
-    between = {edge for edge in inner if low < edge < high}
-    return [low, high] if low == high else sorted({low, high} | between)
-
-
-def _in_float32(edges: Sequence[float]) -> list[float]:
-    """Round edges to float32 and drop inner edges that coincide with another one."""
-    first, *inner, last = array("f", edges)
-    return [first, *sorted({edge for edge in inner if first < edge < last}), last]
+    edges = [low, *inner, high]
+    first, *between, last = array("f", edges) if is_single else edges
+    return [first, *sorted({edge for edge in between if first < edge < last}), last]
 
 
 async def _counts(x: Tensor, edges: Sequence[Any], blocking: bool) -> Counts:
@@ -611,16 +602,14 @@ async def _counts(x: Tensor, edges: Sequence[Any], blocking: bool) -> Counts:
     starts = tensor(first, dtype=x.dtype, device=x.device).reshape(len(first), 1)
     limit = COUNTED_AT_ONCE_ON_CPU if x.device.computes_cpu_ops else COUNTED_AT_ONCE
     at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
-    from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
-    odd = [0] * 3
+    totals = [0] * (len(edges) + 3)  # in each bin and above it, above the last bin, and not finite
     for begin in range(0, x.size, at_once):
         piece = x[begin : begin + at_once]
         sums = (piece.reshape(1, -1) >= starts).sum(axis=1)
         if last is not None:
             masks = (piece > last, isnan(piece), piece == -INFINITY, piece == INFINITY)
             sums = concat([sums, stack([mask.sum() for mask in masks])])
-        told = await numbers(sums, blocking)
-        for i, n in enumerate(told[: len(edges)]):
-            from_there_on[i] += n
-        odd = [a + b for a, b in zip(odd, told[len(edges) :] or odd, strict=True)]
-    return Counts([a - b for a, b in pairwise(from_there_on)], *odd)
+        for i, n in enumerate(await numbers(sums, blocking)):
+            totals[i] += n
+    *from_there_on, nan, minus, plus = totals
+    return Counts([a - b for a, b in pairwise(from_there_on)], nan, minus, plus)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from math import isfinite
 from typing import Any, cast
@@ -66,38 +66,6 @@ Check = Callable[[str, str, Any], Any]
 It raises TypeError for a wrong type, and ValueError for a value that is unknown or out of range.
 """
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of pictures and charts, of which each function has those in `NAMES`."""
-
-    title: str = ""
-    xlabel: str = ""
-    ylabel: str = ""
-    xscale: str = "linear"
-    yscale: str = "linear"
-    label: str | Sequence[str] | None = None
-    color: str | Sequence[str] | None = None
-    kind: str = "line"
-    linestyle: str | None = None
-    linewidth: float | None = None
-    marker: str | None = None
-    c: Any = None
-    s: float = 24.0
-    cmap: str = "viridis"
-    vmin: float | None = None
-    vmax: float | None = None
-    width: float = 0.8
-    bins: int | tuple[float, ...] | None = None
-    range: tuple[float, float] | None = None
-    density: bool = False
-    levels: int | tuple[float, ...] | None = None
-    scale: float | None = None
-    colorbar: bool = False
-    extent: tuple[float, float, float, float] | None = None
-
-
-PLAIN = Options()
 
 _CHART = "title xlabel ylabel xscale yscale"
 _SERIES = f"{_CHART} label color"
@@ -258,24 +226,43 @@ def type_text(value: Any) -> str:
     return f"{type(value).__name__} {text}" if 0 < len(text) <= 40 else type(value).__name__
 
 
-_CHECKS: dict[str, Check] = {
-    **dict.fromkeys(("title", "xlabel", "ylabel"), _text),
-    **dict.fromkeys(("xscale", "yscale"), _one_of("linear", "log")),
-    **dict.fromkeys(("label", "color"), _one_or_several),
-    **dict.fromkeys(("vmin", "vmax"), _number),
-    **dict.fromkeys(("linewidth", "s", "scale", "width"), _positive),
-    **dict.fromkeys(("colorbar", "density"), _flag),
-    "c": lambda op, name, value: value,
-    "kind": _one_of("line", "area"),
-    "cmap": _one_of(*STOPS),
-    "linestyle": _line_style,
-    "marker": _marker,
-    "bins": _count_or_numbers(1000, 2),
-    "range": _range,
-    "levels": _count_or_numbers(50, 1),
-    "extent": _extent,
-}
-"""The check of each option, whichever functions have it; None as a default needs no check."""
+def _option(check: Check, default: Any = None) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of pictures and charts, of which each function has those in `NAMES`."""
+
+    title: str = _option(_text, "")
+    xlabel: str = _option(_text, "")
+    ylabel: str = _option(_text, "")
+    xscale: str = _option(_one_of("linear", "log"), "linear")
+    yscale: str = _option(_one_of("linear", "log"), "linear")
+    label: str | Sequence[str] | None = _option(_one_or_several)
+    color: str | Sequence[str] | None = _option(_one_or_several)
+    kind: str = _option(_one_of("line", "area"), "line")
+    linestyle: str | None = _option(_line_style)
+    linewidth: float | None = _option(_positive)
+    marker: str | None = _option(_marker)
+    c: Any = field(default=None, metadata={"check": lambda op, name, value: value})
+    s: float = _option(_positive, 24.0)
+    cmap: str = _option(_one_of(*STOPS), "viridis")
+    vmin: float | None = _option(_number)
+    vmax: float | None = _option(_number)
+    width: float = _option(_positive, 0.8)
+    bins: int | tuple[float, ...] | None = _option(_count_or_numbers(1000, 2))
+    range: tuple[float, float] | None = _option(_range)
+    density: bool = _option(_flag, False)
+    levels: int | tuple[float, ...] | None = _option(_count_or_numbers(50, 1))
+    scale: float | None = _option(_positive)
+    colorbar: bool = _option(_flag, False)
+    extent: tuple[float, float, float, float] | None = _option(_extent)
+
+
+PLAIN = Options()
+
+_CHECKS: dict[str, Check] = {each.name: each.metadata["check"] for each in fields(Options)}
 
 
 def checked_options(op: str, options: Mapping[str, Any], dtype: DType = float32) -> Options:

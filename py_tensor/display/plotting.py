@@ -398,6 +398,6 @@ def contour(
     ValueError
         If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
     """
-    if y is not None and z is None:
+    if (y is None) != (z is None):
         raise TypeError("contour: takes z, or x, y and z")
     return _shown("contour", dict(locals()))

@@ -314,12 +314,10 @@ _COLUMNS = (
 
 def _columns_for(width: int) -> list[_Column]:
     """Return the most important columns that fit, in their order."""
-    chosen: list[_Column] = []
-    for column in sorted(_COLUMNS, key=lambda c: c.rank):
-        if sum(c.width + 1 for c in (*chosen, column)) > width:
-            break
-        chosen.append(column)
-    return [c for c in _COLUMNS if c in chosen]
+    columns = list(_COLUMNS)
+    while columns and sum(column.width + 1 for column in columns) > width:
+        columns.remove(max(columns, key=lambda column: column.rank))
+    return columns
 
 
 def duration(ns: float) -> str:
