@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from py_tensor.convert.presentation import can_wait, check_can_wait, drawable, finish, install
 from py_tensor.display.shapes import is_colour, is_picturable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Display", "display", "imshow"]
 
-T = TypeVar("T")
 Bundle = dict[str, Any]
 """The content of a display as JSON values: its "kind" and the fields of that kind."""
 
@@ -420,31 +419,24 @@ class _Image(Content):
         if figure and figure["colours"]:
             low, high = figure["colours"]["range"]
             label += f" from {low:g} to {high:g}"
-        return {
-            "kind": "image",
-            "width": made.width,
-            "height": made.height,
-            "scale": self._options.scale,
-            "label": label,
-            "figure": figure,
-        }, await pictures.taken(made, blocking)
+        bundle: Bundle = {"kind": "image", "width": made.width, "height": made.height}
+        bundle |= {"scale": self._options.scale, "label": label, "figure": figure}
+        return bundle, await pictures.taken(made, blocking)
 
     def mimes(self) -> dict[str, str]:
         from py_tensor.display import pictures
 
         made = pictures.picture(self.value, self._options)
         figure = finish(self._figure(blocking=True))
-        mimes = {
-            "text/plain": repr(self.value),
-            "image/png": _mime().png_of(made, self._options.scale),
-        }
+        png: str = _mime().png_of(made, self._options.scale)
+        mimes = {"text/plain": repr(self.value), "image/png": png}
         if figure is None:
             return mimes
         from py_tensor.display.drawing import enlargement, svg_of_image
 
         factor = enlargement(made.width, made.height, self._options.scale)
         size = made.width * factor, made.height * factor
-        return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
+        return mimes | {"image/svg+xml": svg_of_image(png, size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """Return what is drawn around the picture; the range of values is read for a colour bar."""
