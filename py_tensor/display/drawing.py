@@ -230,10 +230,8 @@ def framed(
     """
     of, bar, has_axes = figure["of"], figure["colours"], figure["hasAxes"]
     is_counted = figure["extent"] is None
-    left, right, bottom, top = figure["extent"] or (
-        *(-0.5, of["width"] - 0.5),
-        *(of["height"] - 0.5, -0.5),
-    )
+    pixels = -0.5, of["width"] - 0.5, of["height"] - 0.5, -0.5
+    left, right, bottom, top = figure["extent"] or pixels
 
     def y_axis(height: float) -> Axis:
         return linear(bottom, top, max(1, height / 40), is_counted)

@@ -156,11 +156,7 @@ def colours(
 
 
 def figure_facts(
-    o: Options,
-    x: Tensor,
-    ends: Sequence[float],
-    has_axes: bool,
-    of: dict[str, Any] | None = None,
+    o: Options, x: Tensor, ends: Sequence[float], has_axes: bool, of: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the title, axes and colour bar of a picture.
 

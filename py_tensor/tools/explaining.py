@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from textwrap import wrap
 
 from py_tensor.adapters.hosted import computed_by
@@ -259,7 +260,8 @@ class _Description:
     notes: Notes
     submit_work: int
     values: dict[int, Value] = field(default_factory=dict[int, Value])
-    numbers: Counter[str] = field(default_factory=Counter[str])  # letter -> names with it
+    stored: Iterator[int] = field(default_factory=count)  # numbers of names
+    results: Iterator[int] = field(default_factory=count)
 
     def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
         pieces = [piece for d in lowered for piece in d.pieces(self.submit_work)]
@@ -283,11 +285,8 @@ class _Description:
         if slot not in self.values:
             node = self.program.nodes[slot]
             is_stored = kernel is None
-            letter = "x" if is_stored else "t"
-            number = self.numbers[letter]
-            self.numbers[letter] += 1
             self.values[slot] = Value(
-                f"{letter}{number}",
+                f"x{next(self.stored)}" if is_stored else f"t{next(self.results)}",
                 node.meta.shape if is_stored else self.asked.get(slot, node.meta.shape),
                 str(node.meta.dtype),
                 kernel,
