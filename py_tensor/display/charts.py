@@ -144,7 +144,9 @@ async def _drawn_contours(parts: Sequence[Part], o: Options, blocking: bool) -> 
         raise ValueError("contour: x and y must be finite")
     _check_positive("contour", "x", o.xscale, x)
     _check_positive("contour", "y", o.yscale, y)
-    digits = _decimals(low, high)
+    span = high * 0.5 - low * 0.5
+    # Decimals that divide the range into at least 100,000 steps.
+    digits = 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
     rows = [[round(v, digits) if isfinite(v) else None for v in row] for row in z]
     bar = None
     if o.color is None and levels:
@@ -240,12 +242,6 @@ _POLYGONS = {
 def max_shown(x: Tensor) -> int:
     """Return the largest number of elements of a tensor to process for showing it."""
     return MAX_SHOWN_ON_GPU if is_on_gpu(x) else MAX_SHOWN
-
-
-def _decimals(low: float, high: float) -> int:
-    """Return the number of decimals that divides a range into at least 100,000 steps."""
-    span = high * 0.5 - low * 0.5
-    return 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
 
 
 def _check_positive(op: str, what: str, scale: str, values: Sequence[float]) -> None:

@@ -204,9 +204,8 @@ class BitGenerator:
             return None
         if not size_of(shape):
             return zeros(shape, dtypes.uint64)
-        words = converted(
-            Tensor(bind(random_bits, self.numbered(shape, default_device()))), dtypes.uint64
-        )
+        bits = Tensor(bind(random_bits, self.numbered(shape, default_device())))
+        words = converted(bits, dtypes.uint64)
         return words.item() if size is None else words
 
     @property

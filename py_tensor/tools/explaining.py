@@ -266,10 +266,11 @@ class _Description:
     def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
         pieces = [piece for d in lowered for piece in d.pieces(self.submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))
+        family = next((stage.family for stage in kernel.stages if stage.family), "")
         return Kernel(
             number,
             kernel.label,
-            _family(kernel, used[0].family),
+            family or used[0].family.removesuffix("_tiled"),
             tuple(p.variant for p in used),
             tuple(_ops(kernel)),
             tuple(self._value(slot, None) for slot in sorted(kernel.reads())),
@@ -304,12 +305,6 @@ class _Description:
             yield self.notes[slot]
 
 
-def _family(kernel: GraphKernel, first: str) -> str:
-    """Return the family of a kernel as a whole; `first` is that of its first program."""
-    name = next((stage.family for stage in kernel.stages if stage.family), "")
-    return name or first.removesuffix("_tiled")
-
-
 def _ops(kernel: GraphKernel) -> Iterator[str]:
     """Yield the names of a kernel's ops, in execution order."""
     for stage in kernel.stages:
@@ -341,7 +336,8 @@ def _kernel_lines(kernel: Kernel, columns: int) -> Iterator[str]:
     yield from (f"{' ' * len(head)}{line}" for line in more)
     variants = "; ".join(kernel.variants)
     yield from _item("how", f"{kernel.family}: {variants}", columns)
-    yield from _item("ops", _listed(kernel.ops) or "none", columns)
+    ops = ", ".join(f"{op} x{n}" if n > 1 else op for op, n in Counter(kernel.ops).items())
+    yield from _item("ops", ops or "none", columns)
     for value in kernel.inputs:
         origin = "" if value.kernel is None else f" of kernel {value.kernel}"
         origin += "" if value.on_host is None else f", computed on the host by {value.on_host}"
@@ -366,11 +362,6 @@ def _wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _listed(ops: Sequence[str]) -> str:
-    counts = Counter(ops)
-    return ", ".join(f"{op} x{n}" if n > 1 else op for op, n in counts.items())
 
 
 def _counted(n: int, noun: str) -> str:

@@ -270,7 +270,8 @@ def refuse_method(name: str, tensor: object) -> NoReturn:
     tensor as `self`.
     """
     words = f"'Tensor' object has no attribute '{name}'"
-    raise _error(words, name, tensor, _instead_of_method(name))
+    of_function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("_"))
+    raise _error(words, name, tensor, METHODS.get(name) or _function_or_op(name) or of_function)
 
 
 _UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
@@ -300,11 +301,6 @@ def clarify_arguments(error: TypeError) -> None:
         hint = f"its options are {known}"
     if hint and (unexpected[1] in dir(public()) or hasattr(Tensor, unexpected[1])):
         error.args = (f"{unexpected[0]}; {hint}",)
-
-
-def _instead_of_method(name: str) -> str | None:
-    of_function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("_"))
-    return METHODS.get(name) or _function_or_op(name) or of_function
 
 
 def _function_or_op(name: str) -> str | None:

@@ -686,8 +686,7 @@ _ON_GPU = {
         (row_sums(2**17, 128),), (row_sums(1001, 61), column_sums(61, 1001))
     ),
     "unroll": Workloads(
-        (whole_sum(4096, 4096), row_sums(4096, 4096)),
-        (row_sums(67, 1021), column_sums(1021, 67)),
+        (whole_sum(4096, 4096), row_sums(4096, 4096)), (row_sums(67, 1021), column_sums(1021, 67))
     ),
     "reduce_groups": Workloads(
         (whole_sum(4096, 4096), column_sums(4096, 4096)), (column_sums(8191, 67),)
