@@ -381,15 +381,14 @@ def _check_count(op: str, series: int, which: str = "") -> None:
 def _named(op: str, y: Any, options: Options) -> list[tuple[Json, Tensor]]:
     """Return the label and the colour of each series, and its values."""
     label, color = options.label, options.color
-    labels = [label] if isinstance(label, str) or label is None else list(label)
+    labels: list[Any] = [label] if isinstance(label, str) or label is None else list(label)
     which = ""
     if isinstance(y, Mapping):
         if label is not None:
             raise TypeError(
                 f"{op}: label cannot be combined with a dict, whose keys are the labels"
             )
-        entries = cast("Mapping[Any, Any]", y)
-        labels, curves = [str(name) for name in entries], list(entries.values())
+        labels, curves = [str(name) for name in y], list(cast("Mapping[Any, Any]", y).values())
     elif isinstance(y, list | tuple) and not all(map(_is_number, cast("Sequence[Any]", y))):
         curves = list(cast("Sequence[Any]", y))
     else:

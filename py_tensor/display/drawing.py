@@ -143,7 +143,7 @@ class _Chart:
         ends = self.window[name] if self.window else None
         if is_x and self.bundle["categories"]:
             axis = partial(named, [_bounded(text) for text in self.bundle["categories"]])
-            return axis if ends is None else lambda wanted: axis(wanted).within(*ends)
+            return lambda wanted: axis(wanted).within(*ends) if ends else axis(wanted)
         if ends is None and values:
             if not is_log:
                 return self._linear_axis(is_x, values)

@@ -226,6 +226,10 @@ def type_text(value: Any) -> str:
     return f"{type(value).__name__} {text}" if 0 < len(text) <= 40 else type(value).__name__
 
 
+def _unchecked(op: str, name: str, value: Any) -> Any:
+    return value
+
+
 def _option(check: Check, default: Any = None) -> Any:
     return field(default=default, metadata={"check": check})
 
@@ -245,7 +249,7 @@ class Options:
     linestyle: str | None = _option(_line_style)
     linewidth: float | None = _option(_positive)
     marker: str | None = _option(_marker)
-    c: Any = field(default=None, metadata={"check": lambda op, name, value: value})
+    c: Any = field(default=None, metadata={"check": _unchecked})
     s: float = _option(_positive, 24.0)
     cmap: str = _option(_one_of(*STOPS), "viridis")
     vmin: float | None = _option(_number)
