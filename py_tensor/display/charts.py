@@ -175,14 +175,12 @@ def joined(bundles: Sequence[Json]) -> Json:
         name: next((b[name] for b in bundles if b[name] not in ("", "linear")), bundles[0][name])
         for name in TEXTS
     }
-    categories = named[0] if named else None
-    return {"kind": "plot", "series": series, "categories": categories, **told}
+    return {"kind": "plot", "series": series, "categories": named[0] if named else None, **told}
 
 
 def summary(bundle: Json) -> str:
     """Return a text description of a chart, with at least one line per series."""
-    head = [bundle["title"]] if bundle["title"] else []
-    lines: list[str] = []
+    lines: list[str] = [bundle["title"]] if bundle["title"] else []
     for one in bundle["series"]:
         name = f"{one['label'] or one['mark']}: "
         if one["mark"] == "hist":
@@ -198,7 +196,7 @@ def summary(bundle: Json) -> str:
             ends = f", from {min(y):g} to {max(y):g}" if y else ""
             what = "bars" if one["mark"] == "bar" else "points"
             lines.append(f"{name}{one['size']} {what}{ends}")
-    return "\n".join((*head, *lines))
+    return "\n".join(lines)
 
 
 def _given(**values: Any) -> Json:
@@ -357,12 +355,11 @@ def _curves(op: str, x: Any, y: Any, options: Options, mark: str, more: Json) ->
         If there are more than `MAX_SERIES` series, or more labels than series.
     """
     c = None if options.c is None else _values(op, options.c)
-    named = _named(op, x if y is None else y, options)
     base = None if y is None else _values(op, x)
     if base is not None and base.ndim != 1:
         raise ShapeError(f"{op}: x must be 1-D, not of shape {base.shape}")
     parts: list[Part] = []
-    for facts, values in named:
+    for facts, values in _named(op, x if y is None else y, options):
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
             raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
@@ -388,7 +385,8 @@ def _named(op: str, y: Any, options: Options) -> list[tuple[Json, Tensor]]:
             raise TypeError(
                 f"{op}: label cannot be combined with a dict, whose keys are the labels"
             )
-        labels, curves = [str(name) for name in y], list(cast("Mapping[Any, Any]", y).values())
+        entries = cast("Mapping[Any, Any]", y)
+        labels, curves = [str(name) for name in entries], list(entries.values())
     elif isinstance(y, list | tuple) and not all(map(_is_number, cast("Sequence[Any]", y))):
         curves = list(cast("Sequence[Any]", y))
     else:
@@ -569,7 +567,7 @@ async def _limits(series: Sequence[Tensor], blocking: bool) -> tuple[Any, Any]:
     return (low, high) if low <= high else (0, 0)
 
 
-def _whole_edges(low: int, high: int, bins: int) -> list[int]:
+def _whole_edges(low: Any, high: Any, bins: int) -> list[int]:
     """Return the edges of at most `bins` bins that cover the same number of integers each."""
     width = -(-(high - low + 1) // bins)
     return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]

@@ -55,8 +55,7 @@ SMALLEST = 5e-324
 
 INK, MUTED, GRID = "#33444b", "#5a6b72", "#d5dee0"
 
-Range = tuple[float, float]
-Window = Mapping[str, Range]
+Window = Mapping[str, Sequence[float]]
 """The range of each axis, in a part of a chart."""
 
 
@@ -152,7 +151,7 @@ class _Chart:
         low, high = ends or ((1, 10) if is_log else (0, 1))
         return partial(logarithmic if is_log else linear, low, high)
 
-    def _with_room(self, low: float, high: float) -> Range:
+    def _with_room(self, low: float, high: float) -> tuple[float, float]:
         """Return the ends of a logarithmic y axis."""
         room = (high / low) ** 0.04
         has_columns = any(mark.series["mark"] in ("bar", "hist") for mark in self.marks)

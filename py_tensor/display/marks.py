@@ -38,7 +38,8 @@ MAX_SEGMENTS = 30_000
 Json = dict[str, Any]
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
-Run = tuple[Sequence[float], Sequence[float]]
+Floats = Sequence[float]
+Run = tuple[Floats, Floats]
 """The x and the y of points."""
 
 
@@ -276,7 +277,7 @@ def _mark(series: Json, i: int, bundle: Json) -> Mark:
         return Columns(series, ink, "area", xs, ys, kind == "hist", bars, is_clear)
     runs = _runs(series, bundle)
     xs, ys = ([value for run in runs for value in run[axis]] for axis in (0, 1))
-    values = series.get("c")
+    values: list[float | None] | None = series.get("c")
     if values:
         values = list(compress(values, _are_shown(series, bundle)))
     key = "spot" if kind == "scatter" or series.get("lineWidth") == 0 else "line"
@@ -360,10 +361,7 @@ def _is_dense(runs: Sequence[Sequence[Point]]) -> bool:
 
 
 def contour_lines(
-    z: Sequence[Sequence[float | None]],
-    levels: Sequence[float],
-    across: Sequence[float],
-    up: Sequence[float],
+    z: Sequence[Sequence[float | None]], levels: Floats, across: Floats, up: Floats
 ) -> list[list[str]]:
     """Return the segments of the contour lines of each level as parts of SVG paths.
 

@@ -39,7 +39,7 @@ def of_tensor(x: Tensor) -> Mimes:
     text omits elements. Complex numbers are drawn as their absolute values.
     """
     text = repr(x)
-    if not is_picturable(x) or not can_read(x):
+    if not is_picturable(x) or (x.device.waits and not can_wait()):
         return {"text/plain": text}
     if is_colour(x):
         step = -(-max(x.shape[:2]) // LARGEST_BESIDE)
@@ -58,11 +58,6 @@ def of_object(value: Any) -> Mimes:
     """Return the repr of an object, and the forms that the notebook's formatters make of it."""
     forms: Mimes = shell().display_formatter.format(value)[0]
     return {"text/plain": repr(value), **forms}
-
-
-def can_read(x: Tensor) -> bool:
-    """Return whether the elements can be read here without suspending."""
-    return not x.device.waits or can_wait()
 
 
 def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:

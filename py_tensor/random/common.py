@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections.abc import Callable
 from operator import index as as_index
 from typing import Any
 
@@ -288,6 +289,10 @@ def _bounds(op: str, low: Any, high: Any, kind: DType, endpoint: bool) -> tuple[
     return first, stop
 
 
+def _outside(least: int, most: int) -> Callable[[Any], Any]:
+    return lambda v: (v < least) | (v > most)
+
+
 def _between_arrays(
     core: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
 ) -> Tensor:
@@ -296,8 +301,8 @@ def _between_arrays(
     stop = most + (not endpoint)
     has_large = kind.is_unsigned and not kind.is_packed  # numbers that int32 lacks
     wide = kind if kind.is_wide else dtypes.int64 if has_large else None
-    first = Rule(f"of {kind}", lambda v: (v < least) | (v > most), wide)
-    last = Rule(f"up to {stop}", lambda v: (v < least) | (v > stop), wide)
+    first = Rule(f"of {kind}", _outside(least, most), wide)
+    last = Rule(f"up to {stop}", _outside(least, stop), wide)
     draw, values = draw_of(core, op, size, ("low", low, first), ("high", high, last))
     is_empty = Rule("low must be below high", operator.gt if endpoint else operator.ge)
     check_together(op, is_empty, low, high)

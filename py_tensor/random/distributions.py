@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from warnings import warn
 
@@ -513,8 +514,12 @@ def zipf(draw: Draw, a: Operand, size: Size = None) -> Tensor:
     return draw.by(rejection.zipf_variate, a - 1)
 
 
+def _exceeds(good: Any, bad: Any, sample: Any) -> Any:
+    return sample > good + bad
+
+
 @distribution(
-    Rule("nsample must not be above ngood + nbad", lambda good, bad, sample: sample > good + bad),
+    Rule("nsample must not be above ngood + nbad", _exceeds),
     ngood="an int from 0 to below 1000000000",
     nbad="an int from 0 to below 1000000000",
     nsample="an int from 0 to 2147483647",
@@ -567,8 +572,8 @@ def _by_kind(of_tensors: Callable[..., Tensor], of_numbers: Callable[..., Any]) 
     return function
 
 
-as_int = _by_kind(lambda x: converted(x, dtypes.int32), int)
-_wide = _by_kind(lambda x: converted(x, dtypes.int64), int)
+as_int = _by_kind(partial(converted, dtype=dtypes.int32), int)
+_wide = _by_kind(partial(converted, dtype=dtypes.int64), int)
 _least, _most = _by_kind(minimum, min), _by_kind(maximum, max)
 _log1p = _by_kind(log1p, math.log1p)
 
