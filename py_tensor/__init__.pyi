@@ -69,7 +69,6 @@ from py_tensor.ops.products import *
 from py_tensor.ops.window_functions import *
 from py_tensor import polynomial as polynomial
 from py_tensor import testing as testing
-from py_tensor.tools.configuration import *
 from py_tensor.tools.explaining import *
 from py_tensor.tools.profiling import *
 from py_tensor.tools.tuning import *

@@ -26,7 +26,6 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.ops.window_functions": "bartlett blackman hamming hanning i0 kaiser",
     "py_tensor.polynomial": "polynomial",
     "py_tensor.testing": "testing",
-    "py_tensor.tools.configuration": "show_config",
     "py_tensor.tools.explaining": "Explanation explain",
     "py_tensor.tools.profiling": "Profile profile",
     "py_tensor.tools.tuning": "Tuning tune tuning",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, repeat
 from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, NamedTuple, cast
 
@@ -13,15 +13,7 @@ from py_tensor.base.dtypes import float32, int32
 from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.presentation import drawable, is_on_gpu
-from py_tensor.display.options import (
-    BarOptions,
-    ChartOptions,
-    ContourOptions,
-    HistOptions,
-    PlotOptions,
-    ScatterOptions,
-    SeriesOptions,
-)
+from py_tensor.display.options import Options
 from py_tensor.display.pictures import colours, numbers, value_ends
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
@@ -74,122 +66,20 @@ Json = dict[str, Any]
 """JSON values, as described in web/page/display/bundles.js."""
 
 
-@dataclass(frozen=True, slots=True)
-class Colouring:
-    """The values that set the colour of each point, and the ends of their range."""
-
-    values: Tensor
-    ends: Tensor
-    options: ScatterOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One curve, scatter series, or row of bars.
+class Part(NamedTuple):
+    """One curve, scatter series, row of bars, histogram or grid of contour lines.
 
     Attributes
     ----------
-    x, y : Tensor
-        1-D, of equal length.
-    size : int
-        The length before the series was reduced.
-    step : int
-        The stride with which points were sampled.
-    more : dict
-        The mark, colour and style.
+    facts : dict
+        What its series in the bundle has without reading: label, size (before it was reduced), step
+        (with which points were sampled), mark, colour and style.
+    tensors : dict
+        What is read, by the names in the series.
     """
 
-    label: str
-    x: Tensor
-    y: Tensor
-    size: int
-    step: int
-    more: Json
-    colouring: Colouring | None = None
-
-    def tensors(self) -> list[Tensor]:
-        """Return the tensors that are read."""
-        c = self.colouring
-        return [self.x, self.y] if c is None else [self.x, self.y, c.values, c.ends]
-
-    async def drawn(self, blocking: bool) -> list[Json]:
-        """Return the series as JSON values."""
-        x, y, *valued = [await numbers(values, blocking) for values in self.tensors()]
-        series = {"label": self.label, "x": _told(x), "y": _told(y), "size": self.size}
-        series |= {"step": self.step, **self.more}
-        if self.colouring is not None:
-            (values, ends), o = valued, self.colouring.options
-            series |= {"c": _told(values), "colours": colours(o.cmap, o.vmin, o.vmax, *ends)}
-        return [series]
-
-
-class Sample(NamedTuple):
-    """Elements that are counted."""
-
-    label: str
-    x: Tensor
-    size: int
-    step: int
-    color: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Counts of one or several tensors in the same bins."""
-
-    samples: list[Sample]
-    options: HistOptions
-
-    def tensors(self) -> list[Tensor]:
-        return [sample.x for sample in self.samples]
-
-    async def drawn(self, blocking: bool) -> list[Json]:
-        o = self.options
-        binned = await counted(self.tensors(), o.bins, o.range, blocking)
-        edges = [edge - 0.5 for edge in binned.edges] if binned.is_whole else binned.edges
-        _check_positive("hist", "edges", o.xscale, edges)
-        bins = {"mark": "hist", "edges": binned.edges, "isWhole": binned.is_whole}
-        series: list[Json] = []
-        for (label, x, size, step, color), counts in zip(self.samples, binned.counts, strict=True):
-            heights = _densities(counts.inside, binned.edges) if o.density else counts.inside
-            about = {"label": label, "size": size, "step": step, "color": color}
-            series.append(bins | about | {"counts": heights, "other": counts.other(x.size)})
-        return series
-
-
-@dataclass(frozen=True, slots=True)
-class Contour:
-    """The values of a function on a grid."""
-
-    x: Tensor
-    y: Tensor
-    z: Tensor
-    ends: Tensor
-    size: int
-    step: int
-    options: ContourOptions
-
-    def tensors(self) -> list[Tensor]:
-        return [self.x, self.y, self.z, self.ends]
-
-    async def drawn(self, blocking: bool) -> list[Json]:
-        o = self.options
-        low, high = await numbers(self.ends, blocking)
-        levels = list(o.levels) if isinstance(o.levels, tuple) else _levels(low, high, o.levels)
-        x, y = [await numbers(values, blocking) for values in (self.x, self.y)]
-        if not all(map(isfinite, (*x, *y))):
-            raise ValueError("contour: x and y must be finite")
-        _check_positive("contour", "x", o.xscale, x)
-        _check_positive("contour", "y", o.yscale, y)
-        digits = _decimals(low, high)
-        rows = [[_short(v, digits) for v in row] for row in await numbers(self.z, blocking)]
-        bar = None
-        if o.color is None and levels:
-            bar = colours(o.cmap, levels[0], levels[-1], low, high)
-        if bar is not None:
-            bar["levels"] = levels
-        made = {"mark": "contour", "label": "", "x": x, "y": y, "z": rows, "levels": levels}
-        return [made | {"colours": bar, "color": o.color, "size": self.size, "step": self.step}]
+    facts: Json
+    tensors: dict[str, Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,23 +88,72 @@ class Chart:
 
     Attributes
     ----------
+    draw : callable
+        Reads the tensors of the parts, and returns the series of the bundle.
     categories : list of str or None
         The names of the x values 0, 1, 2 and so on.
     """
 
-    parts: tuple[Series | Histogram | Contour, ...]
-    options: ChartOptions
+    draw: Callable[[Sequence[Part], Options, bool], Awaitable[list[Json]]]
+    parts: Sequence[Part]
+    options: Options
     categories: list[str] | None = None
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that are read."""
-        return [x for chart_part in self.parts for x in chart_part.tensors()]
+        return [x for part in self.parts for x in part.tensors.values()]
 
     async def bundle(self, blocking: bool) -> Json:
         """Return the chart as JSON values; values that are not finite are None."""
-        series = [one for part in self.parts for one in await part.drawn(blocking)]
+        series = await self.draw(self.parts, self.options, blocking)
         chosen = {name: getattr(self.options, name) for name in TEXTS}
         return {"kind": "plot", "series": series, "categories": self.categories, **chosen}
+
+
+async def _drawn_curves(parts: Sequence[Part], o: Options, blocking: bool) -> list[Json]:
+    series: list[Json] = []
+    for facts, tensors in parts:
+        values = {name: await numbers(x, blocking) for name, x in tensors.items()}
+        ends = values.pop("ends", None)
+        told: Json = {name: [v if isfinite(v) else None for v in values[name]] for name in values}
+        if ends is not None:
+            told["colours"] = colours(o.cmap, o.vmin, o.vmax, *ends)
+        series.append(facts | told)
+    return series
+
+
+async def _drawn_histograms(parts: Sequence[Part], o: Options, blocking: bool) -> list[Json]:
+    """Count the elements of all parts in the same bins."""
+    samples = [part.tensors["x"] for part in parts]
+    binned = await counted(samples, o.bins, o.range, blocking)
+    edges = [edge - 0.5 for edge in binned.edges] if binned.is_whole else binned.edges
+    _check_positive("hist", "edges", o.xscale, edges)
+    bins = {"mark": "hist", "edges": binned.edges, "isWhole": binned.is_whole}
+    series: list[Json] = []
+    for part, x, counts in zip(parts, samples, binned.counts, strict=True):
+        heights = _densities(counts.inside, binned.edges) if o.density else counts.inside
+        series.append(bins | part.facts | {"counts": heights, "other": counts.other(x.size)})
+    return series
+
+
+async def _drawn_contours(parts: Sequence[Part], o: Options, blocking: bool) -> list[Json]:
+    ((facts, tensors),) = parts
+    x, y, z, (low, high) = [await numbers(values, blocking) for values in tensors.values()]
+    levels = list(o.levels) if isinstance(o.levels, tuple) else _levels(low, high, o.levels)
+    if not all(map(isfinite, (*x, *y))):
+        raise ValueError("contour: x and y must be finite")
+    _check_positive("contour", "x", o.xscale, x)
+    _check_positive("contour", "y", o.yscale, y)
+    span = high * 0.5 - low * 0.5
+    # Decimals that divide the range into at least 100,000 steps.
+    digits = 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
+    rows = [[round(v, digits) if isfinite(v) else None for v in row] for row in z]
+    bar = None
+    if o.color is None and levels:
+        bar = colours(o.cmap, levels[0], levels[-1], low, high)
+    if bar is not None:
+        bar["levels"] = levels
+    return [facts | {"x": x, "y": y, "z": rows, "levels": levels, "colours": bar}]
 
 
 def joined(bundles: Sequence[Json]) -> Json:
@@ -236,14 +175,12 @@ def joined(bundles: Sequence[Json]) -> Json:
         name: next((b[name] for b in bundles if b[name] not in ("", "linear")), bundles[0][name])
         for name in TEXTS
     }
-    categories = named[0] if named else None
-    return {"kind": "plot", "series": series, "categories": categories, **told}
+    return {"kind": "plot", "series": series, "categories": named[0] if named else None, **told}
 
 
 def summary(bundle: Json) -> str:
     """Return a text description of a chart, with at least one line per series."""
-    head = [bundle["title"]] if bundle["title"] else []
-    lines: list[str] = []
+    lines: list[str] = [bundle["title"]] if bundle["title"] else []
     for one in bundle["series"]:
         name = f"{one['label'] or one['mark']}: "
         if one["mark"] == "hist":
@@ -259,7 +196,7 @@ def summary(bundle: Json) -> str:
             ends = f", from {min(y):g} to {max(y):g}" if y else ""
             what = "bars" if one["mark"] == "bar" else "points"
             lines.append(f"{name}{one['size']} {what}{ends}")
-    return "\n".join((*head, *lines))
+    return "\n".join(lines)
 
 
 def _given(**values: Any) -> Json:
@@ -305,20 +242,6 @@ def max_shown(x: Tensor) -> int:
     return MAX_SHOWN_ON_GPU if is_on_gpu(x) else MAX_SHOWN
 
 
-def _told(values: Sequence[float]) -> list[float | None]:
-    return [v if isfinite(v) else None for v in values]
-
-
-def _decimals(low: float, high: float) -> int:
-    """Return the number of decimals that divides a range into at least 100,000 steps."""
-    span = high * 0.5 - low * 0.5
-    return 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
-
-
-def _short(value: float, decimals: int) -> float | None:
-    return round(value, decimals) if isfinite(value) else None
-
-
 def _check_positive(op: str, what: str, scale: str, values: Sequence[float]) -> None:
     if scale == "log" and any(value <= 0 for value in values):
         raise ValueError(f"{op}: {what} must be positive on a log axis, not {min(values):g}")
@@ -346,7 +269,7 @@ def _levels(low: float, high: float, count: int | None) -> list[float]:
 # -- Charts from arguments -------------------------------------------------------------------------
 
 
-def plot_chart(x: Any, y: Any, options: PlotOptions) -> Chart:
+def plot_chart(x: Any, y: Any, options: Options) -> Chart:
     """Make a line chart; see `plotting.plot`."""
     dashes = None if options.linestyle is None else DASHES.get(options.linestyle, "")
     width = 0 if options.linestyle == "none" else options.linewidth
@@ -354,20 +277,16 @@ def plot_chart(x: Any, y: Any, options: PlotOptions) -> Chart:
     if marker is None and options.linestyle is not None:
         marker = ""
     look = _given(dashes=dashes, lineWidth=width, marker=marker)
-    return Chart(tuple(_curves("plot", x, y, options, options.kind, None, look)), options)
+    return Chart(_drawn_curves, _curves("plot", x, y, options, options.kind, look), options)
 
 
-def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
+def scatter_chart(x: Any, y: Any, options: Options) -> Chart:
     """Make a scatter plot; see `plotting.scatter`."""
-    colouring = None
-    if options.c is not None:
-        values = _values("scatter", options.c)
-        colouring = Colouring(values, value_ends(values), options)
     look = _given(s=options.s, marker=marker_path(options.marker, sqrt(options.s / pi)))
-    return Chart(tuple(_curves("scatter", x, y, options, "scatter", colouring, look)), options)
+    return Chart(_drawn_curves, _curves("scatter", x, y, options, "scatter", look), options)
 
 
-def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
+def bar_chart(x: Any, height: Any, options: Options) -> Chart:
     """Make a bar chart; see `plotting.bar`."""
     if height is None and isinstance(x, Mapping):
         heights = cast("Mapping[Any, Any]", x)
@@ -380,29 +299,24 @@ def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
             names, x = list(cast("Sequence[str]", each)), arange(len(each), device="cpu")
             if options.xscale == "log":
                 raise ValueError("bar: named bars need a linear x axis")
-    series = _curves("bar", x, height, options, "bar", None, {"width": options.width})
-    for one in series:
-        if one.size > MAX_POINTS:
-            raise ValueError(f"bar: takes at most {MAX_POINTS} bars, not {one.size}")
-    return Chart(tuple(series), options, names)
+    parts = _curves("bar", x, height, options, "bar", {"width": options.width})
+    for part in parts:
+        if part.facts["size"] > MAX_POINTS:
+            raise ValueError(f"bar: takes at most {MAX_POINTS} bars, not {part.facts['size']}")
+    return Chart(_drawn_curves, parts, options, names)
 
 
-def hist_chart(x: Any, options: HistOptions) -> Chart:
+def hist_chart(x: Any, options: Options) -> Chart:
     """Make a histogram; see `plotting.hist`."""
-    named = _named("hist", x, options)
-    _check_count("hist", len(named))
-    samples: list[Sample] = []
-    for i, (label, values) in enumerate(named):
+    parts: list[Part] = []
+    for facts, values in _named("hist", x, options):
         step = max(1, -(-values.size // max_shown(values)))
-        color = _colour(options, i)
-        samples.append(Sample(label, values[::step], values.size, step, color))
-    return Chart((Histogram(samples, options),), options)
+        parts.append(Part(facts | {"size": values.size, "step": step}, {"x": values[::step]}))
+    return Chart(_drawn_histograms, parts, options)
 
 
-def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
+def contour_chart(x: Any, y: Any, z: Any, options: Options) -> Chart:
     """Make a contour plot; see `plotting.contour`."""
-    if (y is None) != (z is None):
-        raise TypeError("contour: takes z, or x, y and z")
     values = _values("contour", x if z is None else z)
     if values.ndim != 2 or min(values.shape) < 2:
         raise ShapeError(f"contour: z must be 2-D and at least 2 by 2, not of shape {values.shape}")
@@ -412,9 +326,10 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
     step = -(-max(rows, columns) // MAX_LINES)
     if step > 1:
         values, across, up = values[::step, ::step], across[::step], up[::step]
-    size, ends = rows * columns, value_ends(values)
-    contour = Contour(across, up, values, ends, size, step * step, options)
-    return Chart((contour,), options)
+    tensors = {"x": across, "y": up, "z": values, "ends": value_ends(values)}
+    facts: Json = {"mark": "contour", "label": "", "color": options.color}
+    facts |= {"size": rows * columns, "step": step * step}
+    return Chart(_drawn_contours, [Part(facts, tensors)], options)
 
 
 def _along(name: str, coordinates: Any, length: int, z: Tensor, axis: int) -> Tensor:
@@ -429,47 +344,30 @@ def _along(name: str, coordinates: Any, length: int, z: Tensor, axis: int) -> Te
     return values
 
 
-def _curves(
-    op: str,
-    x: Any,
-    y: Any,
-    options: SeriesOptions,
-    mark: str,
-    colouring: Colouring | None,
-    more: Json,
-) -> list[Series]:
+def _curves(op: str, x: Any, y: Any, options: Options, mark: str, more: Json) -> list[Part]:
     """Return the series of `y` against `x`, or of `x` against its indices.
 
     Raises
     ------
     ShapeError
-        If a series is not 1-D, or x and y differ in length.
+        If a series is not 1-D, or x, y and c differ in length.
     ValueError
         If there are more than `MAX_SERIES` series, or more labels than series.
     """
-    named = _named(op, x if y is None else y, options)
-    _check_count(op, len(named))
+    c = None if options.c is None else _values(op, options.c)
     base = None if y is None else _values(op, x)
     if base is not None and base.ndim != 1:
         raise ShapeError(f"{op}: x must be 1-D, not of shape {base.shape}")
-    series: list[Series] = []
-    for i, (name, values) in enumerate(named):
+    parts: list[Part] = []
+    for facts, values in _named(op, x if y is None else y, options):
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
             raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
-        if colouring is not None and colouring.values.shape != (n,):
-            raise ShapeError(f"{op}: c must have shape ({n},), not {colouring.values.shape}")
-        told = {"mark": mark, "color": _colour(options, i), **more}
-        is_log = options.yscale == "log"
-        series.append(_series(name, base, values, mark, is_log, told, colouring))
-    return series
-
-
-def _colour(options: SeriesOptions, i: int) -> str | None:
-    color = options.color
-    if color is None or isinstance(color, str):
-        return color
-    return color[i] if i < len(color) else None
+        if c is not None and c.shape != (n,):
+            raise ShapeError(f"{op}: c must have shape ({n},), not {c.shape}")
+        look = facts | {"mark": mark, **more}
+        parts.append(_curve_part(look, base, values, c, is_log=options.yscale == "log"))
+    return parts
 
 
 def _check_count(op: str, series: int, which: str = "") -> None:
@@ -477,34 +375,37 @@ def _check_count(op: str, series: int, which: str = "") -> None:
         raise ValueError(f"{op}: takes at most {MAX_SERIES} series, not {series}{which}")
 
 
-def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
-    """Return the label and the values of each series."""
-    label = options.label
+def _named(op: str, y: Any, options: Options) -> list[tuple[Json, Tensor]]:
+    """Return the label and the colour of each series, and its values."""
+    label, color = options.label, options.color
+    labels: list[Any] = [label] if isinstance(label, str) or label is None else list(label)
+    which = ""
     if isinstance(y, Mapping):
         if label is not None:
             raise TypeError(
                 f"{op}: label cannot be combined with a dict, whose keys are the labels"
             )
         entries = cast("Mapping[Any, Any]", y)
-        return [(str(name), _curve(op, values)) for name, values in entries.items()]
-    curves: list[Tensor]
-    if isinstance(y, list | tuple) and not all(map(_is_number, cast("Sequence[Any]", y))):
-        curves = [_curve(op, values) for values in cast("Sequence[Any]", y)]
+        labels, curves = [str(name) for name in entries], list(entries.values())
+    elif isinstance(y, list | tuple) and not all(map(_is_number, cast("Sequence[Any]", y))):
+        curves = list(cast("Sequence[Any]", y))
     else:
-        values = _values(op, y)
-        if values.ndim == 2:
-            _check_count(
-                op, values.shape[1], f": the columns of shape {values.shape}; .T has its rows"
-            )
-        curves = [values[:, i] for i in range(values.shape[1])] if values.ndim == 2 else []
-        curves = curves or [_curve(op, values)]
-    labels = [label] if isinstance(label, str) or label is None else list(label)
+        curves = [values := _values(op, y)]
+        if values.ndim == 2 and values.shape[1]:
+            which = f": the columns of shape {values.shape}; .T has its rows"
+            curves = values.T
+    _check_count(op, len(curves), which)
     if len(labels) > len(curves):
         raise ValueError(f"{op}: {len(labels)} labels for {len(curves)} series")
     labels += [None] * (len(curves) - len(labels))
     if len(curves) > 1:
         labels = [str(i) if text is None else text for i, text in enumerate(labels)]
-    return [(text or "", curve) for text, curve in zip(labels, curves, strict=True)]
+    each = [color] if color is None or isinstance(color, str) else [*color, None]
+    colors = chain(each, repeat(each[-1]))
+    return [
+        ({"label": text or "", "color": css}, _curve(op, values))
+        for text, css, values in zip(labels, colors, curves, strict=False)
+    ]
 
 
 def _is_number(value: Any) -> bool:
@@ -524,31 +425,23 @@ def _curve(op: str, values: Any) -> Tensor:
     return y if y.ndim else y.reshape(1)
 
 
-def _series(
-    label: str,
-    x: Tensor | None,
-    y: Tensor,
-    mark: str,
-    is_log: bool,
-    more: Json,
-    colouring: Colouring | None,
-) -> Series:
+def _curve_part(look: Json, x: Tensor | None, y: Tensor, c: Tensor | None, *, is_log: bool) -> Part:
+    """Return a series with at most about `MAX_POINTS` points; bars are complete."""
     size = y.shape[0]
     step = max(1, -(-size // max_shown(y)))
-    if mark == "scatter":
+    if look["mark"] == "scatter":
         step = max(step, -(-size // MAX_POINTS))
+    coloured = {} if c is None else {"c": c[::step], "ends": value_ends(c)}
     if step > 1:
         y, x = y[::step], None if x is None else x[::step]
-        if colouring is not None:
-            colouring = replace(colouring, values=colouring.values[::step])
     n = y.shape[0]
-    if n > MAX_POINTS and mark != "bar":
+    if n > MAX_POINTS and look["mark"] != "bar":
         kept = _kept(y, is_log)
         x = _scaled(kept, size, step) if x is None else take(x, kept.to(x.device))
         y = take(y, kept)
     elif x is None:
         x = _scaled(_counting(n, y), size, step)
-    return Series(label, x, y, size, step, more, colouring)
+    return Part(look | {"size": size, "step": step}, {"x": x, "y": y, **coloured})
 
 
 def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
@@ -644,105 +537,72 @@ async def counted(
     limits
         The outer edges; by default the smallest and the largest finite element.
     """
-    odd = [await _odd(x, blocking) for x in series]
     is_whole = bins is None and limits is None and all(not x.dtype.is_floating for x in series)
     if bins is not None and not isinstance(bins, int):
         edges: list[Any] = list(bins)
     else:
-        low: Any
-        high: Any
-        low, high = limits or _outer([await _ends(x, blocking) for x in series])
+        low, high = limits or await _limits(series, blocking)
         if bins is not None and low == high:
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
-        edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
-        floats = [x.dtype for x in series if x.dtype.is_floating]
-        if floats and not any(dtype.has_64_bits for dtype in floats):
-            edges = _in_float32(edges)
-        if not is_whole and _is_narrow(edges, series):
+        if is_whole:
+            edges = _whole_edges(low, high, number)
+        else:
+            is_single = {x.dtype.has_64_bits for x in series if x.dtype.is_floating} == {False}
+            edges = _real_edges(low, high, number, is_single)
+        on_gpu = not all(x.device.computes_cpu_ops for x in series)
+        if on_gpu and not is_whole and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN:
             edges = [edges[0], edges[-1]]
-    counts = [
-        Counts(await _inside(x, edges, blocking), *special)
-        for x, special in zip(series, odd, strict=True)
-    ]
-    return Bins(edges, is_whole, counts)
+    return Bins(edges, is_whole, [await _counts(x, edges, blocking) for x in series])
 
 
-async def _odd(x: Tensor, blocking: bool) -> list[int]:
-    """Count the elements that are NaN, -inf and inf."""
-    counts = [0, 0, 0]
-    if not x.dtype.is_floating:
-        return counts
-    for begin in range(0, x.size, COUNTED_AT_ONCE):
-        piece = x[begin : begin + COUNTED_AT_ONCE]
-        masks = stack([isnan(piece).sum(), (piece == -INFINITY).sum(), (piece == INFINITY).sum()])
-        counts = [a + b for a, b in zip(counts, await numbers(masks, blocking), strict=True)]
-    return counts
-
-
-async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
-    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
-    if not x.size:
-        return INFINITY, -INFINITY
-    ends = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
-    low, high = await numbers(ends, blocking)
-    return low, high
-
-
-def _outer(ends: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return the smallest and the largest of the ends of all tensors; zeros if none is finite."""
-    low, high = min((a for a, _ in ends), default=0), max((b for _, b in ends), default=0)
+async def _limits(series: Sequence[Tensor], blocking: bool) -> tuple[Any, Any]:
+    """Return the smallest and the largest finite element of all tensors; zeros if none is."""
+    ends: list[Any] = [(INFINITY, -INFINITY)]
+    for x in series:
+        if x.size:
+            both = value_ends(x) if x.dtype.is_floating else stack([least(x), largest(x)])
+            ends.append(await numbers(both, blocking))
+    low, high = min(a for a, _ in ends), max(b for _, b in ends)
     return (low, high) if low <= high else (0, 0)
 
 
-def _whole_edges(low: int, high: int, bins: int) -> list[int]:
+def _whole_edges(low: Any, high: Any, bins: int) -> list[int]:
     """Return the edges of at most `bins` bins that cover the same number of integers each."""
     width = -(-(high - low + 1) // bins)
     return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]
 
 
-def _real_edges(low: float, high: float, bins: int) -> list[float]:
-    """Return strictly increasing edges of equal distances."""
+def _real_edges(low: float, high: float, bins: int, is_single: bool) -> list[float]:
+    """Return strictly increasing edges of equal distances, in float32 if `is_single`."""
     half = high * 0.5 - low * 0.5  # the difference itself may be infinite
     shares = (i / bins for i in range(1, bins))
     inner = (low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares)
-    between = {edge for edge in inner if low < edge < high}
-    return [low, high] if low == high else sorted({low, high} | between)
+    edges = [low, *inner, high]
+    first, *between, last = array("f", edges) if is_single else edges
+    return [first, *sorted({edge for edge in between if first < edge < last}), last]
 
 
-def _in_float32(edges: Sequence[float]) -> list[float]:
-    """Round edges to float32 and drop inner edges that coincide with another one."""
-    first, *inner, last = array("f", edges)
-    return [first, *sorted({edge for edge in inner if first < edge < last}), last]
-
-
-def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
-    """Return whether the range of the edges is too small for the arithmetic of a GPU."""
-    on_cpu = all(x.device.computes_cpu_ops for x in series)
-    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN
-
-
-async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
-    """Count the elements in each bin."""
+async def _counts(x: Tensor, edges: Sequence[Any], blocking: bool) -> Counts:
+    """Count the elements in each bin, and those that are not finite."""
     if x.dtype.is_floating:
-        if not x.dtype.has_64_bits:
-            edges = [min(max(edge, float32.lowest), float32.highest) for edge in edges]
-        starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
-        end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
+        most = x.dtype.highest
+        *first, last = [min(max(edge, -most), most) for edge in edges]
     else:  # The first integer of each bin, and the first one above the last bin.
         low, high = int(x.dtype.lowest), int(x.dtype.highest)
-        first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
-        known = [max(start, low) for start in first if start <= high]
-        starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
-        end = None
+        whole = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
+        first, last = [max(start, low) for start in whole if start <= high], None
+    starts = tensor(first, dtype=x.dtype, device=x.device).reshape(len(first), 1)
     limit = COUNTED_AT_ONCE_ON_CPU if x.device.computes_cpu_ops else COUNTED_AT_ONCE
     at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
-    from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
+    totals = [0] * (len(edges) + 3)  # in each bin and above it, above the last bin, and not finite
     for begin in range(0, x.size, at_once):
-        piece = x[begin : begin + at_once].reshape(1, -1)
-        sums = (piece >= starts).sum(axis=1)
-        if end is not None:
-            sums = concat([sums, (piece > end).sum(axis=1)])
+        piece = x[begin : begin + at_once]
+        sums = (piece.reshape(1, -1) >= starts).sum(axis=1)
+        if last is not None:
+            masks = (piece > last, isnan(piece), piece == -INFINITY, piece == INFINITY)
+            sums = concat([sums, stack([mask.sum() for mask in masks])])
         for i, n in enumerate(await numbers(sums, blocking)):
-            from_there_on[i] += n
-    return [a - b for a, b in pairwise(from_there_on)]
+            totals[i] += n
+    *from_there_on, nan, minus, plus = totals
+    return Counts([a - b for a, b in pairwise(from_there_on)], nan, minus, plus)

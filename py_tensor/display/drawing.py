@@ -7,6 +7,8 @@ colours of its style sheet (web/page/charts/charts.css).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from html import escape
 from math import ceil
 from zlib import crc32
@@ -53,7 +55,6 @@ SMALLEST = 5e-324
 
 INK, MUTED, GRID = "#33444b", "#5a6b72", "#d5dee0"
 
-Range = tuple[float, float]
 Window = Mapping[str, Sequence[float]]
 """The range of each axis, in a part of a chart."""
 
@@ -136,29 +137,21 @@ class _Chart:
 
     def _axis(self, name: str) -> Callable[[float], Axis]:
         """Return a function that makes the axis "x" or "y" with about as many ticks as wanted."""
-        is_x = name == "x"
-        scaled = logarithmic if self.bundle[f"{name}scale"] == "log" else linear
+        is_x, is_log = name == "x", self.bundle[f"{name}scale"] == "log"
         values = [value for mark in self.marks for value in (mark.xs if is_x else mark.ys)]
+        ends = self.window[name] if self.window else None
         if is_x and self.bundle["categories"]:
-            names = [_bounded(text) for text in self.bundle["categories"]]
-            if self.window:
-                low, high = self.window[name]
-                return lambda wanted: named(names, wanted).within(low, high)
-            return lambda wanted: named(names, wanted)
-        if self.window:
-            low, high = self.window[name]
-            ends = low, high
-        elif not values:
-            ends = (1, 10) if scaled is logarithmic else (0, 1)
-        elif scaled is linear:
-            return self._linear_axis(is_x, values)
-        else:
+            axis = partial(named, [_bounded(text) for text in self.bundle["categories"]])
+            return lambda wanted: axis(wanted).within(*ends) if ends else axis(wanted)
+        if ends is None and values:
+            if not is_log:
+                return self._linear_axis(is_x, values)
             ends = min(values), max(values)
-            if not is_x:
-                ends = self._with_room(*ends)
-        return lambda wanted: scaled(*ends, wanted)
+            ends = ends if is_x else self._with_room(*ends)
+        low, high = ends or ((1, 10) if is_log else (0, 1))
+        return partial(logarithmic if is_log else linear, low, high)
 
-    def _with_room(self, low: float, high: float) -> Range:
+    def _with_room(self, low: float, high: float) -> tuple[float, float]:
         """Return the ends of a logarithmic y axis."""
         room = (high / low) ** 0.04
         has_columns = any(mark.series["mark"] in ("bar", "hist") for mark in self.marks)
@@ -236,10 +229,8 @@ def framed(
     """
     of, bar, has_axes = figure["of"], figure["colours"], figure["hasAxes"]
     is_counted = figure["extent"] is None
-    left, right, bottom, top = figure["extent"] or (
-        *(-0.5, of["width"] - 0.5),
-        *(of["height"] - 0.5, -0.5),
-    )
+    pixels = -0.5, of["width"] - 0.5, of["height"] - 0.5, -0.5
+    left, right, bottom, top = figure["extent"] or pixels
 
     def y_axis(height: float) -> Axis:
         return linear(bottom, top, max(1, height / 40), is_counted)
@@ -388,27 +379,27 @@ def _axes(axes: Axes, about: Json, width: float, *, has_grid: bool) -> list[str]
     return parts
 
 
-def _bar_ticks(bar: Json, height: float) -> Sequence[tuple[float, str]]:
+def _bar_axis(bar: Json, height: float) -> Axis:
     low, high = bar["range"]
-    ticks = linear(low, high, max(3, height / 36)).ticks
+    axis = linear(low, high, max(3, height / 36))
     if low == high:
-        return [tick for tick in ticks if tick[0] == low]
+        return replace(axis, ticks=[tick for tick in axis.ticks if tick[0] == low])
     if "levels" not in bar:
-        return ticks
+        return axis
     levels = bar["levels"]
     every = ceil(len(levels) * 16 / max(height, 16))
-    return [(level, short(float(f"{level:.4g}"))) for level in levels[::every]]
+    ticks = [(level, short(float(f"{level:.4g}"))) for level in levels[::every]]
+    return replace(axis, ticks=ticks)
 
 
 def _bar_room(bar: Json, height: float) -> float:
     """Return the width of a colour bar with its texts."""
-    longest = max((width_of(text) for _, text in _bar_ticks(bar, height)), default=0)
+    longest = max((width_of(text) for _, text in _bar_axis(bar, height).ticks), default=0)
     return BAR_GAP + BAR_WIDTH + 8 + longest
 
 
 def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
     """Return a colour bar; `left` is the right end of what it is beside."""
-    low, high = bar["range"]
     last = len(bar["stops"]) - 1
     stops = "".join(
         f'<stop offset="{i / last:.4f}" stop-color="{escape(stop)}"/>'
@@ -421,12 +412,7 @@ def _bar(bar: Json, left: float, top: float, bottom: float) -> list[str]:
         f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
         f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="url(#{name})"/>',
     ]
-    ticks = _bar_ticks(bar, bottom - top)
-    if low < high:
-        placed = Axis(low, high, ticks).placed(bottom, top)
-    else:
-        placed = (((top + bottom) / 2, text) for _, text in ticks)
-    for y, text in placed:
+    for y, text in _bar_axis(bar, bottom - top).placed(bottom, top):
         parts.append(_line(x + BAR_WIDTH, x + BAR_WIDTH + 4, y, y))
         parts.append(_text("tick", x + BAR_WIDTH + 8, y + 4, text, "start"))
     return [f'<g class="colour-bar">{"".join(parts)}</g>']

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import chain, groupby, pairwise, repeat
+from itertools import chain, compress, groupby, pairwise, repeat
 from math import hypot, pi
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -37,7 +37,9 @@ MAX_SEGMENTS = 30_000
 
 Json = dict[str, Any]
 Point = tuple[float, float]
-Run = tuple[Sequence[float], Sequence[float]]
+Box = tuple[float, float, float, float]
+Floats = Sequence[float]
+Run = tuple[Floats, Floats]
 """The x and the y of points."""
 
 
@@ -180,19 +182,18 @@ class Curve(Mark):
         """Yield points, each in the colour of its value; a point without a value is left out."""
         bar = self.series.get("colours")
         radius = (self.series.get("s", 24) / pi) ** 0.5
-        if not self.values or bar is None:
-            if len(points) > MANY_POINTS and not self.series.get("marker"):
-                # Dots of one path: an element for each takes a browser ten times as long.
-                dots = Ink(self.ink.color, self.ink.number, "", 2 * radius).attributes("curve")
-                yield f'<path {dots} d="{"".join(map("M%.1f %.1fh0".__mod__, points))}"/>'
-                return
+        if self.values and bar is not None:
+            for point, value in zip(points, self.values, strict=True):
+                if value is not None:
+                    look = f'class="spot valued" fill="{colour_of(bar, value)}"'
+                    yield self.spot(look, radius) % point
+        elif len(points) > MANY_POINTS and not self.series.get("marker"):
+            # Dots of one path: an element for each takes a browser ten times as long.
+            dots = Ink(self.ink.color, self.ink.number, "", 2 * radius).attributes("curve")
+            yield f'<path {dots} d="{"".join(map("M%.1f %.1fh0".__mod__, points))}"/>'
+        else:
             spot = self.spot(self.ink.attributes("spot"), radius)
             yield from (spot % point for point in points)
-            return
-        for point, value in zip(points, self.values, strict=True):
-            if value is not None:
-                look = f'class="spot valued" fill="{colour_of(bar, value)}"'
-                yield self.spot(look, radius) % point
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ class Columns(Mark):
     is_clear: bool = False
 
     def draw(self, axes: Axes) -> Iterator[str]:
-        boxes: list[tuple[float, float, float, float]] = []
+        boxes: list[Box] = []
         for left, right, y in self._sides(axes):
             gap = 1 if right - left > 4 else 0
             top, bottom = sorted((y, axes.base))
@@ -252,11 +253,10 @@ class Levels(Mark):
         lines = contour_lines(series["z"], levels, axes.across(series["x"]), axes.up(series["y"]))
         every = max(1, -(-sum(map(len, lines)) // MAX_SEGMENTS))
         for level, segments in list(zip(levels, lines, strict=True))[::every]:
-            stroke: Json = {"stroke-width": 1.5}
-            if bar is not None:
-                stroke |= {"stroke": colour_of(bar, level)}
-            kind = "curve level" if bar is None else "curve level valued"
-            yield f'<path {self.ink.attributes(kind, **stroke)} d="{"".join(segments)}"/>'
+            colour = {} if bar is None else {"stroke": colour_of(bar, level)}
+            kind = "curve level valued" if colour else "curve level"
+            look = self.ink.attributes(kind, **{"stroke-width": 1.5}, **colour)
+            yield f'<path {look} d="{"".join(segments)}"/>'
 
 
 def marks_of(bundle: Json) -> list[Mark]:
@@ -277,9 +277,9 @@ def _mark(series: Json, i: int, bundle: Json) -> Mark:
         return Columns(series, ink, "area", xs, ys, kind == "hist", bars, is_clear)
     runs = _runs(series, bundle)
     xs, ys = ([value for run in runs for value in run[axis]] for axis in (0, 1))
-    values = series.get("c")
-    if values and len(xs) < len(values):
-        values = [v for v, shown in zip(values, _are_shown(series, bundle), strict=True) if shown]
+    values: list[float | None] | None = series.get("c")
+    if values:
+        values = list(compress(values, _are_shown(series, bundle)))
     key = "spot" if kind == "scatter" or series.get("lineWidth") == 0 else "line"
     if kind == "area":
         key = "area"
@@ -289,9 +289,8 @@ def _mark(series: Json, i: int, bundle: Json) -> Mark:
 
 def _are_shown(series: Json, bundle: Json) -> list[bool]:
     """Return for each point whether the axes can show it."""
-    least_x, least_y = (
-        0.0 if bundle[scale] == "log" else -float("inf") for scale in ("xscale", "yscale")
-    )
+    least = {"log": 0.0, "linear": -float("inf")}
+    least_x, least_y = least[bundle["xscale"]], least[bundle["yscale"]]
     return [
         x is not None and y is not None and x > least_x and y > least_y
         for x, y in zip(series["x"], series["y"], strict=True)
@@ -300,11 +299,7 @@ def _are_shown(series: Json, bundle: Json) -> list[bool]:
 
 def _runs(series: Json, bundle: Json) -> list[Run]:
     """Return the coordinates of the points that are shown; one that is not parts a line."""
-    x, y = series["x"], series["y"]
-    is_linear = bundle["xscale"] == bundle["yscale"] == "linear"
-    if x and is_linear and None not in x and None not in y:
-        return [(x, y)]
-    points = zip(_are_shown(series, bundle), x, y, strict=True)
+    points = zip(_are_shown(series, bundle), series["x"], series["y"], strict=True)
     runs: list[Run] = []
     for is_shown, group in groupby(points, itemgetter(0)):
         if is_shown:
@@ -316,16 +311,11 @@ def _runs(series: Json, bundle: Json) -> list[Run]:
 def _bars(series: Json, bundle: Json) -> list[Bar]:
     """Return bars; those of several series are side by side."""
     together = [one for one in bundle["series"] if one["mark"] == "bar"]
-    whole = series["width"]
-    width = whole / len(together)
-    begin = next(i for i, one in enumerate(together) if one is series) * width - whole / 2
+    width, half = series["width"] / len(together), series["width"] / 2
+    begin = next(i for i, one in enumerate(together) if one is series) * width - half
     names: dict[float, str] = dict(enumerate(bundle["categories"] or ()))
     return [
-        Bar(
-            *(x + begin, x + begin + width, y),
-            names.get(x) or short(x),
-            (x - whole / 2, x + whole / 2),
-        )
+        Bar(x + begin, x + begin + width, y, names.get(x) or short(x), (x - half, x + half))
         for xs, ys in _runs(series, bundle)
         for x, y in zip(xs, ys, strict=True)
     ]
@@ -371,10 +361,7 @@ def _is_dense(runs: Sequence[Sequence[Point]]) -> bool:
 
 
 def contour_lines(
-    z: Sequence[Sequence[float | None]],
-    levels: Sequence[float],
-    across: Sequence[float],
-    up: Sequence[float],
+    z: Sequence[Sequence[float | None]], levels: Floats, across: Floats, up: Floats
 ) -> list[list[str]]:
     """Return the segments of the contour lines of each level as parts of SVG paths.
 
@@ -400,11 +387,7 @@ _EMPTY = (0.0, 0.0, 0.0, 0.0)
 """A cell without lines."""
 
 
-def _segments(
-    corners: tuple[float, float, float, float],
-    level: float,
-    box: tuple[float, float, float, float],
-) -> list[str]:
+def _segments(corners: Box, level: float, box: Box) -> list[str]:
     """Return the lines of a level in one cell; its corners are given clockwise."""
     a, b, c, d = corners
     x0, x1, y0, y1 = box

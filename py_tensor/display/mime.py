@@ -39,7 +39,7 @@ def of_tensor(x: Tensor) -> Mimes:
     text omits elements. Complex numbers are drawn as their absolute values.
     """
     text = repr(x)
-    if not is_picturable(x) or not can_read(x):
+    if not is_picturable(x) or (x.device.waits and not can_wait()):
         return {"text/plain": text}
     if is_colour(x):
         step = -(-max(x.shape[:2]) // LARGEST_BESIDE)
@@ -58,11 +58,6 @@ def of_object(value: Any) -> Mimes:
     """Return the repr of an object, and the forms that the notebook's formatters make of it."""
     forms: Mimes = shell().display_formatter.format(value)[0]
     return {"text/plain": repr(value), **forms}
-
-
-def can_read(x: Tensor) -> bool:
-    """Return whether the elements can be read here without suspending."""
-    return not x.device.waits or can_wait()
 
 
 def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:
@@ -84,25 +79,19 @@ def png_of(made: Picture, scale: float | None = None) -> str:
     """
     width, height = made.width, made.height
     factor = enlargement(width, height, scale)
-    pixels = made.pixels[:, :width].tobytes()
-    rows = [pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height)]
-    if factor > 1:  # without NumPy, which a device that shows pictures may lack
-        rows = [
-            b"".join(row[i : i + 4] * factor for i in range(0, len(row), 4))
-            for row in rows
-            for _ in range(factor)
-        ]
-    data = _png(width * factor, height * factor, rows)
+    pixels = made.pixels[:, :width].repeat(factor, 0).repeat(factor, 1)
+    data = _png(width * factor, height * factor, pixels.tobytes())
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
-def _png(width: int, height: int, rows: list[bytes]) -> bytes:
-    """Return a PNG (ISO/IEC 15948) of 8-bit RGBA rows, without filters."""
+def _png(width: int, height: int, pixels: bytes) -> bytes:
+    """Return a PNG (ISO/IEC 15948) of 8-bit RGBA pixels, without filters."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
 
     head = pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    rows = (pixels[4 * width * i : 4 * width * (i + 1)] for i in range(height))
     body = zlib.compress(b"".join(b"\0" + row for row in rows))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 

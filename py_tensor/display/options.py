@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from math import isfinite
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from py_tensor.base.dtypes import DType, float32
 from py_tensor.display.colormaps import STOPS
-from py_tensor.display.pictures import ImageOptions
 from py_tensor.tensors.tensor import Tensor
 
 COLOUR_NAMES = {
@@ -68,73 +67,19 @@ It raises TypeError for a wrong type, and ValueError for a value that is unknown
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ChartOptions:
-    """The options of every chart."""
-
-    title: str = ""
-    xlabel: str = ""
-    ylabel: str = ""
-    xscale: str = "linear"
-    yscale: str = "linear"
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesOptions(ChartOptions):
-    """The options of charts that consist of series."""
-
-    label: str | Sequence[str] | None = None
-    color: str | Sequence[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlotOptions(SeriesOptions):
-    """The options of `plotting.plot`."""
-
-    kind: str = "line"
-    linestyle: str | None = None
-    linewidth: float | None = None
-    marker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScatterOptions(SeriesOptions):
-    """The options of `plotting.scatter`."""
-
-    c: Any = None
-    s: float = 24.0
-    marker: str | None = None
-    cmap: str = "viridis"
-    vmin: float | None = None
-    vmax: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BarOptions(SeriesOptions):
-    """The options of `plotting.bar`."""
-
-    width: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class HistOptions(SeriesOptions):
-    """The options of `plotting.hist`."""
-
-    bins: int | tuple[float, ...] | None = None
-    range: tuple[float, float] | None = None
-    density: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ContourOptions(ChartOptions):
-    """The options of `plotting.contour`."""
-
-    levels: int | tuple[float, ...] | None = None
-    cmap: str = "viridis"
-    color: str | None = None
-
-
-AnyOptions = TypeVar("AnyOptions", bound=ChartOptions | ImageOptions)
+_CHART = "title xlabel ylabel xscale yscale"
+_SERIES = f"{_CHART} label color"
+NAMES = {
+    "plot": f"{_SERIES} kind linestyle linewidth marker",
+    "scatter": f"{_SERIES} c s marker cmap vmin vmax",
+    "bar": f"{_SERIES} width",
+    "hist": f"{_SERIES} bins range density",
+    "contour": f"{_CHART} levels cmap color",
+    **dict.fromkeys(
+        ("imshow", "display"), "vmin vmax cmap scale colorbar title xlabel ylabel extent"
+    ),
+}
+"""The options of each function."""
 
 
 def _line_style(op: str, name: str, value: Any) -> str:
@@ -165,9 +110,9 @@ def _number(op: str, name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{op}: {name} must be a number, not {_shown(value)}") from None
+        raise TypeError(f"{op}: {name} must be a number, not {type_text(value)}") from None
     except OverflowError:
-        raise ValueError(f"{op}: {name} must be finite, not {_shown(value)}") from None
+        raise ValueError(f"{op}: {name} must be finite, not {type_text(value)}") from None
 
 
 def _positive(op: str, name: str, value: Any) -> float:
@@ -179,7 +124,7 @@ def _positive(op: str, name: str, value: Any) -> float:
 
 def _flag(op: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{op}: {name} must be True or False, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be True or False, not {type_text(value)}")
     return value
 
 
@@ -191,7 +136,7 @@ def _numbers(op: str, name: str, value: Any, names: Sequence[str] = ()) -> tuple
     if isinstance(value, Tensor):
         raise TypeError(f"{op}: {name} must be numbers, not a tensor; use x.tolist()")
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise TypeError(f"{op}: {name} must be numbers, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be numbers, not {type_text(value)}")
     checked = tuple([_number(op, name, each) for each in value])
     if not all(map(isfinite, checked)):
         raise ValueError(f"{op}: {name} must be finite, not {list(checked)}")
@@ -239,7 +184,7 @@ def _one_or_several(op: str, name: str, value: Any) -> str | list[str]:
         return check(op, name, value)
     if op == "contour" or not isinstance(value, list | tuple):
         several = "" if op == "contour" else " or a list of str"
-        raise TypeError(f"{op}: {name} must be a str{several}, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str{several}, not {type_text(value)}")
     return [check(op, each, one) for one in cast("Sequence[Any]", value)]
 
 
@@ -262,7 +207,7 @@ def _css_colour(name: str) -> str | None:
 
 def _text(op: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{op}: {name} must be a str, not {_shown(value)}")
+        raise TypeError(f"{op}: {name} must be a str, not {type_text(value)}")
     return value
 
 
@@ -275,36 +220,57 @@ def _one_of(*known: str) -> Check:
     return check
 
 
-def _shown(value: Any) -> str:
+def type_text(value: Any) -> str:
     """Return the type of a value, and the value itself if it is short."""
     text = repr(value) if isinstance(value, str | bytes | int | float) else ""
     return f"{type(value).__name__} {text}" if 0 < len(text) <= 40 else type(value).__name__
 
 
-_CHECKS: dict[str, Check] = {
-    **dict.fromkeys(("title", "xlabel", "ylabel"), _text),
-    **dict.fromkeys(("xscale", "yscale"), _one_of("linear", "log")),
-    **dict.fromkeys(("label", "color"), _one_or_several),
-    **dict.fromkeys(("vmin", "vmax"), _number),
-    **dict.fromkeys(("linewidth", "s", "scale", "width"), _positive),
-    **dict.fromkeys(("colorbar", "density"), _flag),
-    "c": lambda op, name, value: value,
-    "kind": _one_of("line", "area"),
-    "cmap": _one_of(*STOPS),
-    "linestyle": _line_style,
-    "marker": _marker,
-    "bins": _count_or_numbers(1000, 2),
-    "range": _range,
-    "levels": _count_or_numbers(50, 1),
-    "extent": _extent,
-}
-"""The check of each option, whichever functions have it; None as a default needs no check."""
+def _unchecked(op: str, name: str, value: Any) -> Any:
+    return value
 
 
-def checked_options(
-    op: str, kind: type[AnyOptions], options: Mapping[str, Any], dtype: DType = float32
-) -> AnyOptions:
-    """Return the checked options of a picture or chart of `op`, as an instance of `kind`.
+def _option(check: Check, default: Any = None) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of pictures and charts, of which each function has those in `NAMES`."""
+
+    title: str = _option(_text, "")
+    xlabel: str = _option(_text, "")
+    ylabel: str = _option(_text, "")
+    xscale: str = _option(_one_of("linear", "log"), "linear")
+    yscale: str = _option(_one_of("linear", "log"), "linear")
+    label: str | Sequence[str] | None = _option(_one_or_several)
+    color: str | Sequence[str] | None = _option(_one_or_several)
+    kind: str = _option(_one_of("line", "area"), "line")
+    linestyle: str | None = _option(_line_style)
+    linewidth: float | None = _option(_positive)
+    marker: str | None = _option(_marker)
+    c: Any = field(default=None, metadata={"check": _unchecked})
+    s: float = _option(_positive, 24.0)
+    cmap: str = _option(_one_of(*STOPS), "viridis")
+    vmin: float | None = _option(_number)
+    vmax: float | None = _option(_number)
+    width: float = _option(_positive, 0.8)
+    bins: int | tuple[float, ...] | None = _option(_count_or_numbers(1000, 2))
+    range: tuple[float, float] | None = _option(_range)
+    density: bool = _option(_flag, False)
+    levels: int | tuple[float, ...] | None = _option(_count_or_numbers(50, 1))
+    scale: float | None = _option(_positive)
+    colorbar: bool = _option(_flag, False)
+    extent: tuple[float, float, float, float] | None = _option(_extent)
+
+
+PLAIN = Options()
+
+_CHECKS: dict[str, Check] = {each.name: each.metadata["check"] for each in fields(Options)}
+
+
+def checked_options(op: str, options: Mapping[str, Any], dtype: DType = float32) -> Options:
+    """Return the checked options of the function `op`.
 
     Raises
     ------
@@ -314,14 +280,14 @@ def checked_options(
         If a value is unknown or out of range, a bound is not a finite number of `dtype`, or `vmin`
         is not less than `vmax`.
     """
-    defaults = {field.name: field.default for field in fields(kind)}
-    unknown = [name for name in options if name not in defaults]
+    names = NAMES[op].split()
+    unknown = [name for name in options if name not in names]
     if unknown:
         raise TypeError(
-            f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(defaults)}"
+            f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(names)}"
         )
     checked: dict[str, Any] = {
-        name: None if value is None and defaults[name] is None else _CHECKS[name](op, name, value)
+        name: None if value is getattr(PLAIN, name) is None else _CHECKS[name](op, name, value)
         for name, value in options.items()
     }
     limit = dtype if dtype.is_floating and dtype.has_64_bits else float32
@@ -332,7 +298,7 @@ def checked_options(
     if len(bounds) == 2 and not checked["vmin"] < checked["vmax"]:
         vmin, vmax = checked["vmin"], checked["vmax"]
         raise ValueError(f"{op}: vmin must be less than vmax, got {vmin:g} and {vmax:g}")
-    return kind(**checked)
+    return Options(**checked)
 
 
 def format_options(op: str, text: str) -> dict[str, str | None]:
@@ -349,31 +315,27 @@ def format_options(op: str, text: str) -> dict[str, str | None]:
     chosen: dict[str, str | None] = {"color": None, "linestyle": None, "marker": None}
     if len(text) > 2 and _css_colour(text) is not None:
         return chosen | {"color": text}
-    rest = text
-    while rest:
-        name, sign = next(
-            ((name, sign) for name, signs in _SIGNS for sign in signs if rest.startswith(sign)),
-            (None, ""),
-        )
-        if name is None:
+    end = 0
+    while end < len(text):
+        match = _SIGN.match(text, end)
+        if match is None:
             raise ValueError(
-                f"{op}: {rest!r} in the format string {text!r} is not a colour"
+                f"{op}: {text[end:]!r} in the format string {text!r} is not a colour"
                 " (b g r c m y k w C0 to C9), a line style (- -- -. :) or a marker"
                 f" ({' '.join(MARKERS)})"
             )
+        name, sign, end = str(match.lastgroup), match[0], match.end()
         if chosen[name] is not None:
             both = f"{chosen[name]!r} and {sign!r}"
             raise ValueError(f"{op}: the format string {text!r} gives the {name} twice, {both}")
         chosen[name] = sign
-        rest = rest.removeprefix(sign)
     if chosen["marker"] is not None and chosen["linestyle"] is None:
         chosen["linestyle"] = "none"
     return chosen
 
 
-_SIGNS = (
-    ("linestyle", ("--", "-.", "-", ":")),
-    ("color", (*(f"C{n}" for n in range(10)), *"bgrcmykw")),
-    ("marker", tuple(MARKERS)),
+_SIGN = re.compile(
+    rf"(?P<linestyle>--|-\.|-|:)|(?P<color>C\d|[bgrcmykw])|(?P<marker>[{re.escape(''.join(MARKERS))}])",
+    re.ASCII,
 )
-"""The parts of a format string, in the order in which `format_options` searches for them."""
+"""A part of a format string."""

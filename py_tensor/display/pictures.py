@@ -15,11 +15,11 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.presentation import can_paint, paint
 from py_tensor.display.colormaps import COLOURS, STOPS, table
+from py_tensor.display.options import PLAIN, Options
 from py_tensor.display.shapes import is_colour, is_picturable
-from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum
 from py_tensor.ops.gather import take, where
-from py_tensor.ops.movement import concat, stack
+from py_tensor.ops.movement import stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensors.tensor import Tensor
@@ -31,24 +31,6 @@ LARGEST_SIDE = 4096
 """The largest side of a picture in pixels; larger tensors are subsampled with an integer step."""
 
 INFINITY = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class ImageOptions:
-    """The options of `screen.imshow`."""
-
-    vmin: float | None = None
-    vmax: float | None = None
-    cmap: str = "viridis"
-    scale: float | None = None
-    colorbar: bool = False
-    title: str = ""
-    xlabel: str = ""
-    ylabel: str = ""
-    extent: tuple[float, float, float, float] | None = None
-
-
-PLAIN = ImageOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +48,7 @@ class Picture:
     height: int
 
 
-def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
+def picture(x: Tensor, options: Options = PLAIN, premultiplied: bool = False) -> Picture:
     """Return the pixels of a tensor; see `screen.imshow`.
 
     Parameters
@@ -85,17 +67,7 @@ def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = Fals
     else:
         pixels = _packed(x, premultiplied)
     height, width = pixels.shape
-    return Picture(_padded(pixels, 0, -width % ROW_PIXELS), width, height)
-
-
-def _padded(x: Tensor, rows: int, columns: int) -> Tensor:
-    """Return a 2-D tensor with rows and columns of zeros at its ends."""
-    height, width = x.shape
-    if columns:
-        x = concat([x, zeros((height, columns), dtype=x.dtype, device=x.device)], axis=1)
-    if rows:
-        x = concat([x, zeros((rows, width + columns), dtype=x.dtype, device=x.device)])
-    return x
+    return Picture(pixels.pad(((0, 0), (0, -width % ROW_PIXELS))), width, height)
 
 
 def check_shape(op: str, x: Tensor) -> None:
@@ -152,16 +124,13 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     return r | g << 8 | b << 16 | a << 24
 
 
-def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest finite value, 0-d; (inf, -inf) if there are none."""
+def value_ends(x: Tensor) -> Tensor:
+    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     values = _real(x)
     finite = isfinite(values)
-    return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
-
-
-def value_ends(x: Tensor) -> Tensor:
-    """Return the smallest and the largest finite element in one tensor."""
-    return stack(list(value_range(x)))
+    return stack(
+        [least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))]
+    )
 
 
 async def numbers(x: Tensor, blocking: bool) -> Any:
@@ -187,28 +156,20 @@ def colours(
 
 
 def figure_facts(
-    o: ImageOptions,
-    x: Tensor,
-    ends: Sequence[float],
-    has_axes: bool,
-    of: dict[str, Any] | None = None,
+    o: Options, x: Tensor, ends: Sequence[float], has_axes: bool, of: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the title, axes and colour bar of a picture.
 
     `ends` are the smallest and the largest finite value of x.
     """
     has_values = not is_colour(x)
-    has_bar = o.colorbar and has_values
     height, width = x.shape[:2]
     return {
-        "title": o.title,
-        "xlabel": o.xlabel,
-        "ylabel": o.ylabel,
+        **{name: getattr(o, name) for name in ("title", "xlabel", "ylabel", "extent")},
         "hasAxes": has_axes,
         "hasValues": has_values,
         "isWhole": not x.dtype.is_floating,
-        "colours": colours(o.cmap, o.vmin, o.vmax, *ends) if has_bar else None,
-        "extent": o.extent,
+        "colours": colours(o.cmap, o.vmin, o.vmax, *ends) if o.colorbar and has_values else None,
         "of": of or {"width": width, "height": height},
     }
 
@@ -225,11 +186,11 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     values = _real(x)
     finite = isfinite(values)
     rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
-    missing = rows * down - x.shape[0], columns * across - x.shape[1]
+    missing = (0, rows * down - x.shape[0]), (0, columns * across - x.shape[1])
     blocks = (rows, down, columns, across)
-    counts = _padded(where(finite, 1.0, 0.0), *missing).reshape(blocks).sum((1, 3))
+    counts = where(finite, 1.0, 0.0).pad(missing).reshape(blocks).sum((1, 3))
     shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
-    sums = _padded(shares, *missing).reshape(blocks).sum((1, 3))
+    sums = shares.pad(missing).reshape(blocks).sum((1, 3))
     means = sums * (down * across / maximum(counts, 1.0))
     return where(counts > 0, means, float("nan"))
 

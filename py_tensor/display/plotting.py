@@ -5,42 +5,36 @@ Names and arguments follow matplotlib.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
 from py_tensor.base.errors import ShapeError
+from py_tensor.convert.presentation import finish
 from py_tensor.display.charts import (
     Chart,
+    Json,
     bar_chart,
     contour_chart,
     hist_chart,
+    joined,
     plot_chart,
     scatter_chart,
+    summary,
 )
-from py_tensor.display.options import (
-    SEVERAL,
-    BarOptions,
-    ChartOptions,
-    ContourOptions,
-    HistOptions,
-    PlotOptions,
-    ScatterOptions,
-    checked_options,
-    format_options,
-)
-from py_tensor.display.screen import ChartContent, Display, Options
+from py_tensor.display.options import SEVERAL, checked_options, format_options
+from py_tensor.display.screen import Changes, Content, Display, Screen
 
 __all__ = ["bar", "contour", "hist", "plot", "scatter"]
 
-_CHARTS: dict[str, tuple[type[ChartOptions], Callable[..., Chart], Sequence[str]]] = {
-    "plot": (PlotOptions, plot_chart, ("x", "y")),
-    "scatter": (ScatterOptions, scatter_chart, ("x", "y")),
-    "bar": (BarOptions, bar_chart, ("x", "height")),
-    "hist": (HistOptions, hist_chart, ("x",)),
-    "contour": (ContourOptions, contour_chart, ("x", "y", "z")),
+_CHARTS: dict[str, tuple[Callable[..., Chart], Sequence[str]]] = {
+    "plot": (plot_chart, ("x", "y")),
+    "scatter": (scatter_chart, ("x", "y")),
+    "bar": (bar_chart, ("x", "height")),
+    "hist": (hist_chart, ("x",)),
+    "contour": (contour_chart, ("x", "y", "z")),
 }
-"""The options of each function, what makes its chart, and the parameters that are its values."""
+"""What makes the chart of each function, and the parameters that are its values."""
 
 _FORMS = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}
 """What a function with one, two or three values takes, for errors."""
@@ -49,10 +43,10 @@ _ALIASES = {"c": "color", "ls": "linestyle", "lw": "linewidth"}
 """The short names of options of `plot`."""
 
 
-def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartContent:
+def _content(op: str, value: Any, kept: Changes, changed: Changes) -> ChartContent:
     """Make the content of a plotting function from its value or tuple of values."""
-    kind, draw, names = _CHARTS[op]
-    options = checked_options(op, kind, kept | changed)
+    draw, names = _CHARTS[op]
+    options = checked_options(op, kept | changed)
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     if len(values) not in (1, len(names)):
         raise ShapeError(f"{op}: takes {_FORMS[len(names)]}, not a tuple of {len(values)}")
@@ -61,9 +55,61 @@ def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartConte
     return ChartContent(chart.bundle, lambda: on_gpu)
 
 
-def _shown(op: str, arguments: Options) -> Display:
+class ChartContent(Content):
+    """A chart, computed once; a sum of charts uses the computed values.
+
+    Parameters
+    ----------
+    draw
+        Returns the chart as JSON values; the argument is `blocking`.
+    waits
+        Returns whether `draw` waits for a GPU.
+    """
+
+    def __init__(self, draw: Callable[[bool], Awaitable[Json]], waits: Callable[[], bool]) -> None:
+        super().__init__(None)
+        self._draw = draw
+        self._waits = waits
+        self._drawn: Json | None = None
+
+    def must_wait(self) -> bool:
+        return self._drawn is None and self._waits()
+
+    async def text(self, blocking: bool) -> str:
+        return summary(await self.drawn(blocking))
+
+    async def bundle(self, screen: Screen, blocking: bool) -> tuple[Json, Any]:
+        return await self.drawn(blocking), None
+
+    async def drawn(self, blocking: bool) -> Json:
+        """Return the chart as JSON values."""
+        if self._drawn is None:
+            drawn = await self._draw(blocking)
+            if self._drawn is None:  # the chart may be shown in two places
+                self._drawn = drawn
+                del self._draw, self._waits  # frees the tensors that they refer to
+        return self._drawn
+
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display.drawing import svg_of
+
+        bundle = finish(self.drawn(blocking=True))
+        return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
+
+    def joined(self, other: Display) -> ChartContent | None:
+        another = other.content
+        if not isinstance(another, ChartContent):
+            return None
+
+        async def draw(blocking: bool) -> Json:
+            return joined([await self.drawn(blocking), await another.drawn(blocking)])
+
+        return ChartContent(draw, lambda: self.must_wait() or another.must_wait())
+
+
+def _shown(op: str, arguments: Changes) -> Display:
     """Show the chart of a function that was called with these arguments."""
-    values = [arguments.pop(name) for name in _CHARTS[op][2]]
+    values = [arguments.pop(name) for name in _CHARTS[op][1]]
     contents = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
     while len(contents) > 1 and contents[-1] is None:
         contents.pop()
@@ -352,6 +398,6 @@ def contour(
     ValueError
         If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
     """
-    if y is not None and z is None:
+    if (y is None) != (z is None):
         raise TypeError("contour: takes z, or x, y and z")
     return _shown("contour", dict(locals()))

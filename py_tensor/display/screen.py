@@ -7,11 +7,11 @@ notebooks get pictures as PNG and charts as SVG (`mime.py`). Otherwise text is p
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator
+from collections.abc import Callable, Collection, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from py_tensor.convert.presentation import can_wait, check_can_wait, drawable, finish, install
 from py_tensor.display.shapes import is_colour, is_picturable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Display", "display", "imshow"]
 
-T = TypeVar("T")
 Bundle = dict[str, Any]
 """The content of a display as JSON values: its "kind" and the fields of that kind."""
 
@@ -47,13 +46,20 @@ class Screen(Protocol):
         ...
 
 
-Options = dict[str, Any]
-_Make = Callable[[Any, Options, Options], "_Content"]
+Changes = dict[str, Any]
+_Make = Callable[[Any, Changes, Changes], "Content"]
 """Makes a content from a value, the options of the display, and the options of this call."""
 
 _screen: Screen | None = None
 _numbers = count(1)
 _tasks: set[asyncio.Task[None]] = set()  # keeps running tasks alive; asyncio holds weak references
+
+
+def _mime() -> Any:
+    """Return what makes the forms of notebooks, imported at first use."""
+    from py_tensor.display import mime
+
+    return mime
 
 
 def set_screen(screen: Screen | None) -> None:
@@ -119,7 +125,7 @@ class _Slot:
     ----------
     number : int
         The number that identifies the display.
-    content : _Content
+    content : Content
         The latest content.
     task : asyncio.Task or None
         Shows a content that waits for a GPU.
@@ -129,14 +135,14 @@ class _Slot:
 
     def __init__(self) -> None:
         self.number = next(_numbers)
-        self.content = _Content(None)
+        self.content = Content(None)
         self.task: asyncio.Task[None] | None = None
         self.shown_by: Any = None
         self.is_shown = False
         self._made = 0  # the number of contents made so far
         self._latest = 0  # the number of the latest content shown
 
-    def start(self, content: _Content) -> None:
+    def start(self, content: Content) -> None:
         """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
         if _screen is None or not content.must_wait() or can_wait():
             finish(self.show(content, blocking=True))
@@ -151,11 +157,11 @@ class _Slot:
             _tasks.add(task)
             task.add_done_callback(_tasks.discard)
 
-    def show(self, content: _Content, blocking: bool) -> Coroutine[Any, Any, None]:
+    def show(self, content: Content, blocking: bool) -> Coroutine[Any, Any, None]:
         """Return a coroutine that shows a content, unless a later one has been shown already."""
         return self._shown(self._next(content), content, blocking)
 
-    async def _shown(self, number: int, content: _Content, blocking: bool) -> None:
+    async def _shown(self, number: int, content: Content, blocking: bool) -> None:
         screen = _screen
         if screen is None:
             if not self.publish(content) and not content.is_printed:
@@ -167,7 +173,7 @@ class _Slot:
             await screen.drawn(self.number, blocking)
         self._post(screen, number, bundle, beside)
 
-    async def _shown_or_failed(self, number: int, content: _Content, screen: Screen) -> None:
+    async def _shown_or_failed(self, number: int, content: Content, screen: Screen) -> None:
         """Show a content in a task; an error is shown in its place, as no caller gets it."""
         try:
             await self._shown(number, content, blocking=False)
@@ -189,26 +195,22 @@ class _Slot:
         if _screen is not None:
             _screen.post(self.number, {"kind": "shown"}, None, True)
         elif self.shown_by is not None:
-            from py_tensor.display import mime
+            _mime().publish({}, self.number, is_update=True)
 
-            mime.publish({}, self.number, is_update=True)
-
-    def publish(self, content: _Content) -> bool:
+    def publish(self, content: Content) -> bool:
         """Show a content in the running notebook; return False if that is impossible."""
         if "IPython" not in sys.modules:
             return False
-        from py_tensor.display import mime
-
-        shell = mime.shell()
+        shell = _mime().shell()
         if shell is None or (content.must_wait() and not can_wait()):
             return False
-        mime.publish(content.mimes(), self.number, self.is_shown)
+        _mime().publish(content.mimes(), self.number, self.is_shown)
         if not self.is_shown:
             self.shown_by = shell.execution_count
         self.is_shown = True
         return True
 
-    def _next(self, content: _Content) -> int:
+    def _next(self, content: Content) -> int:
         """Return the number of a new content; contents are numbered in order of creation."""
         self.content = content
         self._made += 1
@@ -233,7 +235,7 @@ class Display:
         The number that identifies the display.
     """
 
-    def __init__(self, make: _Make, value: Any, options: Options) -> None:
+    def __init__(self, make: _Make, value: Any, options: Changes) -> None:
         content = make(value, {}, options)
         outputs = _outputs.get()
         self._slot = _Slot() if outputs is None else outputs.take()
@@ -249,7 +251,7 @@ class Display:
         return self._slot.number
 
     @property
-    def content(self) -> _Content:
+    def content(self) -> Content:
         """What it shows."""
         return self._slot.content
 
@@ -268,8 +270,7 @@ class Display:
             If Python cannot block; await `update_async` instead.
         """
         content = self._replaced(value, options)
-        is_late = _screen is not None and content.must_wait() and not can_wait()
-        if self._slot.is_shown and is_late:
+        if _screen is not None and self._slot.is_shown and content.must_wait():
             check_can_wait("Display.update (or `await d.update_async(x)`)")
         self._move(value)
         self._slot.start(content)
@@ -290,18 +291,16 @@ class Display:
         ValueError
             If there are more than 20 series, or the bars have different names.
         """
-        if not isinstance(cast("Any", other), Display):
-            return NotImplemented
-        one, another = self.content, other.content
-        if not (isinstance(one, ChartContent) and isinstance(another, ChartContent)):
+        both = self.content.joined(other) if isinstance(cast("Any", other), Display) else None
+        if both is None:
             return NotImplemented
         self._make = _refuse
-        self._slot.start(one + another)
+        self._slot.start(both)
         if other._slot is not self._slot:
             other._slot.empty()
         return self
 
-    def _replaced(self, value: Any, options: Options) -> _Content:
+    def _replaced(self, value: Any, options: Changes) -> Content:
         if isinstance(value, Display):
             return _any(value, {}, options)
         content = self._make(value, self._options, options)
@@ -321,9 +320,7 @@ class Display:
 
     def _ipython_display_(self) -> None:
         """Show the display as the result of a cell, unless that cell has shown it already."""
-        from py_tensor.display import mime
-
-        if self._slot.shown_by == mime.shell().execution_count:
+        if self._slot.shown_by == _mime().shell().execution_count:
             return
         self._slot.is_shown = False  # start a new output in this cell; later updates go there
         self._slot.publish(self.content)
@@ -335,27 +332,23 @@ class Display:
 
         If the values are on a GPU and Python cannot block, the result contains only text.
         """
-        from py_tensor.display import mime
-
         content = self.content
         can_read = not content.must_wait() or can_wait()
         mimes = content.mimes() if can_read else {"text/plain": repr(self)}
-        return mime.chosen(mimes, include, exclude)
+        return _mime().chosen(mimes, include, exclude)
 
 
 def _repr_mimebundle(
     x: Tensor, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> dict[str, str]:
     """Return the repr by MIME type, and a PNG in base64 for shapes that `imshow` accepts."""
-    from py_tensor.display import mime
-
-    return mime.chosen(mime.of_tensor(x), include, exclude)
+    return _mime().chosen(_mime().of_tensor(x), include, exclude)
 
 
 install("_repr_mimebundle_", _repr_mimebundle)
 
 
-class _Content:
+class Content:
     """The content of a display: a value, and its conversion to a bundle or to text."""
 
     def __init__(self, value: Any) -> None:
@@ -377,11 +370,13 @@ class _Content:
             return self.value.bundle(), None
         return await screen.present(self.value, blocking), self.value
 
+    def joined(self, other: Display) -> Content | None:
+        """Return a chart with the series of this one and of another display; None for others."""
+        return None
+
     def mimes(self) -> dict[str, str]:
         """Return the forms that notebooks show, by MIME type."""
-        from py_tensor.display import mime
-
-        return mime.of_object(self.value)
+        return _mime().of_object(self.value)
 
 
 class Widget:
@@ -400,16 +395,16 @@ class Widget:
         raise NotImplementedError
 
 
-class _Image(_Content):
+class _Image(Content):
     """A tensor drawn by `pictures.picture`, with title, axes and colour bar."""
 
-    def __init__(self, op: str, value: Any, options: Options) -> None:
+    def __init__(self, op: str, value: Any, options: Changes) -> None:
         from py_tensor.display import pictures
         from py_tensor.display.options import checked_options
 
         x = drawable(value, op)
         pictures.check_shape(op, x)
-        self._options = checked_options(op, pictures.ImageOptions, options, x.dtype)
+        self._options = checked_options(op, options, x.dtype)
         super().__init__(x.copy())  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
 
@@ -424,31 +419,24 @@ class _Image(_Content):
         if figure and figure["colours"]:
             low, high = figure["colours"]["range"]
             label += f" from {low:g} to {high:g}"
-        return {
-            "kind": "image",
-            "width": made.width,
-            "height": made.height,
-            "scale": self._options.scale,
-            "label": label,
-            "figure": figure,
-        }, await pictures.taken(made, blocking)
+        bundle: Bundle = {"kind": "image", "width": made.width, "height": made.height}
+        bundle |= {"scale": self._options.scale, "label": label, "figure": figure}
+        return bundle, await pictures.taken(made, blocking)
 
     def mimes(self) -> dict[str, str]:
-        from py_tensor.display import mime, pictures
+        from py_tensor.display import pictures
 
         made = pictures.picture(self.value, self._options)
         figure = finish(self._figure(blocking=True))
-        mimes = {
-            "text/plain": repr(self.value),
-            "image/png": mime.png_of(made, self._options.scale),
-        }
+        png: str = _mime().png_of(made, self._options.scale)
+        mimes = {"text/plain": repr(self.value), "image/png": png}
         if figure is None:
             return mimes
         from py_tensor.display.drawing import enlargement, svg_of_image
 
         factor = enlargement(made.width, made.height, self._options.scale)
         size = made.width * factor, made.height * factor
-        return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
+        return mimes | {"image/svg+xml": svg_of_image(png, size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """Return what is drawn around the picture; the range of values is read for a colour bar."""
@@ -465,72 +453,17 @@ class _Image(_Content):
         return pictures.figure_facts(o, self.value, ends, has_axes)
 
 
-class ChartContent(_Content):
-    """A chart, computed once; a sum of charts uses the computed values.
-
-    Parameters
-    ----------
-    draw
-        Returns the chart as JSON values; the argument is `blocking`.
-    waits
-        Returns whether `draw` waits for a GPU.
-    """
-
-    def __init__(
-        self, draw: Callable[[bool], Awaitable[Bundle]], waits: Callable[[], bool]
-    ) -> None:
-        super().__init__(None)
-        self._draw = draw
-        self._waits = waits
-        self._drawn: Bundle | None = None
-
-    def must_wait(self) -> bool:
-        return self._drawn is None and self._waits()
-
-    async def text(self, blocking: bool) -> str:
-        from py_tensor.display.charts import summary
-
-        return summary(await self.drawn(blocking))
-
-    async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        return await self.drawn(blocking), None
-
-    async def drawn(self, blocking: bool) -> Bundle:
-        """Return the chart as JSON values."""
-        if self._drawn is None:
-            drawn = await self._draw(blocking)
-            if self._drawn is None:  # the chart may be shown in two places
-                self._drawn = drawn
-                del self._draw, self._waits  # frees the tensors that they refer to
-        return self._drawn
-
-    def mimes(self) -> dict[str, str]:
-        from py_tensor.display.charts import summary
-        from py_tensor.display.drawing import svg_of
-
-        bundle = finish(self.drawn(blocking=True))
-        return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
-
-    def __add__(self, other: ChartContent) -> ChartContent:
-        async def draw(blocking: bool) -> Bundle:
-            from py_tensor.display.charts import joined
-
-            return joined([await self.drawn(blocking), await other.drawn(blocking)])
-
-        return ChartContent(draw, lambda: self.must_wait() or other.must_wait())
-
-
-def _refuse(value: Any, kept: Options, changed: Options) -> _Content:
+def _refuse(value: Any, kept: Changes, changed: Changes) -> Content:
     """Raise TypeError for an update of a sum of charts."""
     raise TypeError("update: a sum of charts cannot be updated; draw its charts again")
 
 
-def _image(value: Any, kept: Options, changed: Options) -> _Content:
+def _image(value: Any, kept: Changes, changed: Changes) -> Content:
     """Make the content of `imshow`."""
     return _Image("imshow", value, kept | changed)
 
 
-def _any(value: Any, kept: Options, changed: Options) -> _Content:
+def _any(value: Any, kept: Changes, changed: Changes) -> Content:
     """Make the content of `display`; only tensors with the shape of a picture take options."""
     if isinstance(value, Display) and not changed:
         return value.content
@@ -540,7 +473,7 @@ def _any(value: Any, kept: Options, changed: Options) -> _Content:
         is_tensor = isinstance(value, Tensor)
         kind = f"a tensor of shape {value.shape}" if is_tensor else type(value).__name__
         raise TypeError(f"display: {', '.join(changed)} is for images, not for {kind}")
-    return _Content(value)
+    return Content(value)
 
 
 def imshow(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from operator import index as as_index
 from typing import Any, cast
 
@@ -160,7 +161,6 @@ class BitGenerator:
         if number is not None and number < 0:
             raise ValueError(f"{self._name}: seed must be at least 0, not {number}")
         self._entropy: Seed = seed if number is None else number
-        self._sequence: SeedSequence | None = None
         self.key = key_of(self.seed_seq) if number is None or number >= 2**64 else number
         self.drawn = 0
 
@@ -171,14 +171,11 @@ class BitGenerator:
     def __repr__(self) -> str:
         return f"{self._name}(key={self.key}, counter={self.drawn})"
 
-    @property
+    @cached_property
     def seed_seq(self) -> SeedSequence:
         """The seed sequence for spawning."""
-        if self._sequence is None:
-            entropy = self._entropy
-            is_made = hasattr(entropy, "generate_state")
-            self._sequence = cast("SeedSequence", entropy) if is_made else SeedSequence(entropy)
-        return self._sequence
+        is_made = hasattr(self._entropy, "generate_state")
+        return self._entropy if is_made else SeedSequence(self._entropy)
 
     def take(self, count: int) -> tuple[int, int, int]:
         """Draw words; return the counter of the first word, and both halves of the key."""
@@ -207,9 +204,8 @@ class BitGenerator:
             return None
         if not size_of(shape):
             return zeros(shape, dtypes.uint64)
-        words = converted(
-            Tensor(bind(random_bits, self.numbered(shape, default_device()))), dtypes.uint64
-        )
+        bits = Tensor(bind(random_bits, self.numbered(shape, default_device())))
+        words = converted(bits, dtypes.uint64)
         return words.item() if size is None else words
 
     @property

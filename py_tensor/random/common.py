@@ -251,24 +251,17 @@ def integers(
 
 
 def drawn_integers(
-    generator: Core,
-    op: str,
-    low: Any,
-    high: Any,
-    size: Size,
-    dtype: object,
-    endpoint: bool,
-    device: Any,
+    core: Core, op: str, low: Any, high: Any, size: Size, dtype: object, endpoint: bool, device: Any
 ) -> Tensor:
     low, high = (0, low) if high is None else (low, high)
     kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
     if kind.is_inexact:
         raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
     if _is_array(low) or _is_array(high):
-        return converted(_between_arrays(generator, op, low, high, size, kind, endpoint), kind)
+        return converted(_between_arrays(core, op, low, high, size, kind, endpoint), kind)
     first, stop = _bounds(op, low, high, kind, endpoint)
     shape = parse_shape(op, () if size is None else size)
-    draw = Draw(generator.bit_generator, shape, parse(device))
+    draw = Draw(core.bit_generator, shape, parse(device))
     if first < -(2**31) or stop > 2**31:
         drawn = _of_64_bits(draw, first % 2**64, stop - first)
     elif stop - first == 2**32:
@@ -301,7 +294,7 @@ def _outside(least: int, most: int) -> Callable[[Any], Any]:
 
 
 def _between_arrays(
-    generator: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
+    core: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
 ) -> Tensor:
     """Draw integers between bounds, at least one of which is an array."""
     least, most = dtypes.integer_range(kind)
@@ -310,7 +303,7 @@ def _between_arrays(
     wide = kind if kind.is_wide else dtypes.int64 if has_large else None
     first = Rule(f"of {kind}", _outside(least, most), wide)
     last = Rule(f"up to {stop}", _outside(least, stop), wide)
-    draw, values = draw_of(generator, op, size, ("low", low, first), ("high", high, last))
+    draw, values = draw_of(core, op, size, ("low", low, first), ("high", high, last))
     is_empty = Rule("low must be below high", operator.gt if endpoint else operator.ge)
     check_together(op, is_empty, low, high)
     is_wide = any(isinstance(v, Tensor) and v.dtype.is_wide for v in values) or kind.is_wide

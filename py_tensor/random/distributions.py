@@ -8,6 +8,8 @@ become 2147483520, the largest int32 that float32 can represent.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from warnings import warn
 
@@ -16,9 +18,10 @@ from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import broadcast
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.elementwise import minimum, where
+from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.movement import broadcast_to, concat, converted, stack
 from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.transcendental import log1p
 from py_tensor.random import rejection
 from py_tensor.random.bit_generator import count_of
 from py_tensor.random.define import (
@@ -549,7 +552,7 @@ def hypergeometrics(draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
     The kernel counts the rarer kind, in the smaller of the sample and the remaining items.
     """
     total = good + bad
-    kind, taken, items = _least(good, bad), _least(sample, total - sample), _least_one(total)
+    kind, taken, items = _least(good, bad), _least(sample, total - sample), _most(total, 1)
     product, divisor = _wide(kind) * _wide(taken), _wide(items)
     rest = product % divisor
     fraction = (converted(rest, draw.dtype) if isinstance(rest, Tensor) else rest) / items
@@ -559,31 +562,25 @@ def hypergeometrics(draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
     return _choose(good > bad, sample - count, count)
 
 
-def as_int(value: Any) -> Any:
-    return converted(value, dtypes.int32) if isinstance(value, Tensor) else int(value)
+def _by_kind(of_tensors: Callable[..., Tensor], of_numbers: Callable[..., Any]) -> Any:
+    """Return a function that applies one function if it gets a tensor, and else the other."""
+
+    def function(*values: Any) -> Any:
+        has_tensor = any(isinstance(value, Tensor) for value in values)
+        return of_tensors(*values) if has_tensor else of_numbers(*values)
+
+    return function
 
 
-def _wide(value: Any) -> Any:
-    return converted(value, dtypes.int64) if isinstance(value, Tensor) else value
-
-
-def _least(a: Any, b: Any) -> Any:
-    if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return minimum(a, b)
-    return min(a, b)
-
-
-def _least_one(a: Any) -> Any:
-    return a.maximum(1) if isinstance(a, Tensor) else max(a, 1)
+as_int = _by_kind(partial(converted, dtype=dtypes.int32), int)
+_wide = _by_kind(partial(converted, dtype=dtypes.int64), int)
+_least, _most = _by_kind(minimum, min), _by_kind(maximum, max)
+_log1p = _by_kind(log1p, math.log1p)
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:
     """Apply `where`, on the host if the condition is a host value."""
     return where(condition, x, y) if isinstance(condition, Tensor) else x if condition else y
-
-
-def _log1p(x: Any) -> Any:
-    return x.log1p() if isinstance(x, Tensor) else math.log1p(x)
 
 
 # -- Distributions of vectors --------------------------------------------------------------------

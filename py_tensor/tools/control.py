@@ -16,11 +16,12 @@ from py_tensor.ops.elementwise import ceil, sqrt
 from py_tensor.runtime.device import Backend, LazyDevice, with_backend
 from py_tensor.runtime.host import finish, host
 from py_tensor.runtime.registry import devices
+from py_tensor.tensors.tensor import public
 from py_tensor.tools.device_info import DeviceInfo
 
 __all__ = [
     "debug", "device_info", "empty_cache", "get_default_dtype", "init", "memory_info",
-    "set_default_dtype", "synchronize", "synchronize_async",
+    "set_default_dtype", "show_config", "synchronize", "synchronize_async",
 ]  # fmt: skip
 
 
@@ -135,6 +136,36 @@ def _keeps_subnormals(device: LazyDevice) -> bool:
     return all(y.item() != 0 for y in (x + x, x * 0.5, x / 2, sqrt(x), ceil(x)))
 
 
+def show_config(mode: str = "stdout") -> dict[str, Any] | None:
+    """Show the versions of py_tensor, Python and NumPy, and the default device.
+
+    Parameters
+    ----------
+    mode : {"stdout", "dicts"}
+        Whether to print the entries or to return them as a dict.
+
+    Raises
+    ------
+    AttributeError
+        If the mode is unknown.
+    """
+    import json
+    import platform
+
+    if mode not in ("stdout", "dicts"):
+        raise AttributeError(f"show_config: mode must be 'stdout' or 'dicts', not {mode!r}")
+    entries = {
+        "py_tensor": public().__version__,
+        "python": f"{platform.python_version()} ({platform.machine()})",
+        "numpy": host.load_numpy().__version__,
+        "device": dict(device_info()),
+    }
+    if mode == "dicts":
+        return entries
+    print(json.dumps(entries, indent=2, default=str))
+    return None
+
+
 def set_default_dtype(dtype: object) -> None:
     """Set the floating dtype of Python's floats and of tensors that are created without a dtype.
 
@@ -243,3 +274,18 @@ def debug(
     """
     for device in devices():
         device.debug(sync, poison, wgsl)
+
+
+# -- For tests -------------------------------------------------------------------------------------
+
+
+def stats() -> dict[str, int]:
+    """Return counts since the device was created: dispatches, flushes, submits, compiles, plans."""
+    backend: Any = default_device().backend
+    return backend.stats()
+
+
+def dispatches() -> int:
+    """Return the number of dispatches so far; on the cpu device, of computed nodes."""
+    counted = stats()
+    return counted["dispatches"] if "dispatches" in counted else counted["computed"]

@@ -8,12 +8,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-VENDORS = {
-    "amd": "AMD",
-    "arm": "Arm",
-    "nvidia": "NVIDIA",
-    "swiftshader": "SwiftShader",
-}
+VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "swiftshader": "SwiftShader"}
 """The spelling of vendors that are not just capitalized; WebGPU's names are lower-case."""
 
 

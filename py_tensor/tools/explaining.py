@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from textwrap import wrap
 
 from py_tensor.adapters.hosted import computed_by
@@ -21,6 +22,7 @@ from py_tensor.schedule.body import Apply, Body, Convert, Gather, Select
 from py_tensor.schedule.kernel import Kernel as GraphKernel
 from py_tensor.schedule.order import topological
 from py_tensor.tensors.tensor import Tensor
+from py_tensor.tools.profiling import count_text
 
 __all__ = ["Explanation", "explain"]
 
@@ -147,7 +149,7 @@ class Explanation:
             head = (
                 f"{_counted(len(self.kernels), 'kernel')} in"
                 f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}"
-                f" (unfused {_count_text(self.operations_op_by_op)}flop); {plan}"
+                f" (unfused {count_text(self.operations_op_by_op)}flop); {plan}"
             )
             lines += _wrapped(head, columns)
             if self.operations > self.operations_op_by_op:
@@ -258,15 +260,17 @@ class _Description:
     notes: Notes
     submit_work: int
     values: dict[int, Value] = field(default_factory=dict[int, Value])
-    numbers: Counter[str] = field(default_factory=Counter[str])  # letter -> names with it
+    stored: Iterator[int] = field(default_factory=count)  # numbers of names
+    results: Iterator[int] = field(default_factory=count)
 
     def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
         pieces = [piece for d in lowered for piece in d.pieces(self.submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))
+        family = next((stage.family for stage in kernel.stages if stage.family), "")
         return Kernel(
             number,
             kernel.label,
-            _family(kernel, used[0].family),
+            family or used[0].family.removesuffix("_tiled"),
             tuple(p.variant for p in used),
             tuple(_ops(kernel)),
             tuple(self._value(slot, None) for slot in sorted(kernel.reads())),
@@ -282,11 +286,8 @@ class _Description:
         if slot not in self.values:
             node = self.program.nodes[slot]
             is_stored = kernel is None
-            letter = "x" if is_stored else "t"
-            number = self.numbers[letter]
-            self.numbers[letter] += 1
             self.values[slot] = Value(
-                f"{letter}{number}",
+                f"x{next(self.stored)}" if is_stored else f"t{next(self.results)}",
                 node.meta.shape if is_stored else self.asked.get(slot, node.meta.shape),
                 str(node.meta.dtype),
                 kernel,
@@ -302,12 +303,6 @@ class _Description:
             yield Reason.LIVE
         if slot in self.notes:
             yield self.notes[slot]
-
-
-def _family(kernel: GraphKernel, first: str) -> str:
-    """Return the family of a kernel as a whole; `first` is that of its first program."""
-    name = next((stage.family for stage in kernel.stages if stage.family), "")
-    return name or first.removesuffix("_tiled")
 
 
 def _ops(kernel: GraphKernel) -> Iterator[str]:
@@ -341,7 +336,8 @@ def _kernel_lines(kernel: Kernel, columns: int) -> Iterator[str]:
     yield from (f"{' ' * len(head)}{line}" for line in more)
     variants = "; ".join(kernel.variants)
     yield from _item("how", f"{kernel.family}: {variants}", columns)
-    yield from _item("ops", _listed(kernel.ops) or "none", columns)
+    ops = ", ".join(f"{op} x{n}" if n > 1 else op for op, n in Counter(kernel.ops).items())
+    yield from _item("ops", ops or "none", columns)
     for value in kernel.inputs:
         origin = "" if value.kernel is None else f" of kernel {value.kernel}"
         origin += "" if value.on_host is None else f", computed on the host by {value.on_host}"
@@ -368,24 +364,10 @@ def _wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
     )
 
 
-def _listed(ops: Sequence[str]) -> str:
-    counts = Counter(ops)
-    return ", ".join(f"{op} x{n}" if n > 1 else op for op, n in counts.items())
-
-
 def _counted(n: int, noun: str) -> str:
     plural = "es" if noun.endswith("ch") else "s"
     return f"{n} {noun}{'' if n == 1 else plural}"
 
 
 def _cost(x: Kernel | Explanation) -> str:
-    return f"{_count_text(x.traffic)}B moved, {_count_text(x.operations)}flop"
-
-
-def _count_text(n: int) -> str:
-    """Return a count with three digits and a decimal prefix: "67.1 M"."""
-    value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
-    unit = next(units)
-    while value >= 999.5:
-        value, unit = value / 1000, next(units)
-    return f"{value:.3g} {unit}"
+    return f"{count_text(x.traffic)}B moved, {count_text(x.operations)}flop"

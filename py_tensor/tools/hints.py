@@ -12,6 +12,12 @@ from typing import NoReturn
 
 from py_tensor.tensors.tensor import INSTALLED, Tensor, public
 
+
+def _each(names: str, hint: str) -> dict[str, str]:
+    """Return a hint for each of several names, which it may contain as `{}`."""
+    return {name: hint.format(name) for name in names.split()}
+
+
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
 _NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
 _NO_TEXT = "text is not supported; use np.{} on the CPU"
@@ -47,13 +53,13 @@ _REPLACED = {
     "asscalar": "x.item()",
     "msort": "pt.sort(x, axis=0)",
     "NINF": "-pt.inf",
-    **dict.fromkeys(("addmm", "baddbmm"), "c + a @ b"),
+    **_each("addmm baddbmm", "c + a @ b"),
     "bernoulli": "pt.random.binomial(1, p)",
     "bucketize": "pt.searchsorted(boundaries, x)",
     "cdist": "pt.linalg.norm(x[:, None] - y, axis=-1)",
     "DoubleTensor": 'pt.tensor(data, dtype=pt.float64, device="cpu")',
     "frac": "x - pt.trunc(x)",
-    **dict.fromkeys(("index_add", "scatter_add"), "pt.add.at(x, indices, values)"),
+    **_each("index_add scatter_add", "pt.add.at(x, indices, values)"),
     "index_put": "x[indices] = values",
     "is_floating_point": 'pt.isdtype(x.dtype, "real floating")',
     "is_tensor": "isinstance(x, pt.Tensor)",
@@ -72,31 +78,29 @@ _REPLACED = {
     "t": "x.T",
     "topk": "pt.sort(x, descending=True)[:k]",
     **{f"{n}Tensor": f"pt.tensor(data, dtype=pt.{dtype})" for n, dtype in _TENSORS.items()},
-    **{name: f"pt.linalg.{name}" for name in _LINALG.split()},
+    **_each(_LINALG, "pt.linalg.{}"),
 }  # fmt: skip
 """Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
 
+_OWN_CHART = "each call of pt.plot draws its own chart"
 _PLOTS = {
-    **{name: f"use pt.plot(..., {name}=...)" for name in ("title", "xlabel", "ylabel")},
+    **_each("title xlabel ylabel", "use pt.plot(..., {}=...)"),
     "suptitle": "use pt.plot(..., title=...)",
-    **{name: f'use pt.plot(..., {name}="log")' for name in ("xscale", "yscale")},
+    **_each("xscale yscale", 'use pt.plot(..., {}="log")'),
     "semilogx": 'use pt.plot(x, y, xscale="log")',
     "semilogy": 'use pt.plot(x, y, yscale="log")',
     "loglog": 'use pt.plot(x, y, xscale="log", yscale="log")',
     "legend": "use pt.plot(y, label=...)",
-    "figure": "each call of pt.plot draws its own chart",
-    **dict.fromkeys(
-        ("subplot", "subplots"),
-        "each call of pt.plot draws its own chart; pt.plot(y1) + pt.plot(y2) is one chart",
-    ),
+    "figure": _OWN_CHART,
+    **_each("subplot subplots", _OWN_CHART + "; pt.plot(y1) + pt.plot(y2) is one chart"),
     "show": "pt.plot and pt.imshow show what they draw",
     "savefig": 'click "Save SVG" or "Save PNG" below a chart of pt.plot',
     "colorbar": "pt.imshow has one",
     "errorbar": "pt.plot(y) + pt.scatter(x, z) combines lines and points",
     "fill_between": 'use pt.plot(y, kind="area"), which fills down to 0',
     "contourf": "use pt.contour or pt.imshow",
-    **dict.fromkeys(("matshow", "pcolormesh"), "use pt.imshow"),
-    **dict.fromkeys(("xlim", "ylim"), "the axes of pt.plot fit the data"),
+    **_each("matshow pcolormesh", "use pt.imshow"),
+    **_each("xlim ylim", "the axes of pt.plot fit the data"),
 }
 """Functions of Matplotlib, and their equivalents here."""
 
@@ -104,7 +108,6 @@ FUNCTIONS: dict[str, str] = {
     **_PLOTS,
     **{name: f"use pt.{new}" for name, new in (pair.split(":") for pair in _RENAMED.split())},
     **{name: f"use {called}" for name, called in _REPLACED.items()},
-    **dict.fromkeys(("func", "inference_mode", "jacobian", "optim"), _NO_GRADIENTS),
     "vmap": "functions take further leading axes and broadcast; vmap is not supported yet",
     "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
     "dtypes": "all dtypes are instances of pt.DType",
@@ -114,33 +117,28 @@ FUNCTIONS: dict[str, str] = {
     "device": 'devices are named "webgpu" and "cpu"; use x.to(name) or pt.set_default_device(name)',
     "nn": "layers are not supported yet; see the functions pt.relu, pt.softmax and pt.layer_norm",
     "Size": "the shape of a tensor is a tuple",
-    **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
-    **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
-    **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
-    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "mat", "matrix")},
+    **_each("autograd backward func grad inference_mode jacobian", _NO_GRADIENTS),
+    **_each("jvp no_grad optim vjp", _NO_GRADIENTS),
+    **_each("compile jit", "expressions are fused and compiled automatically"),
+    **_each("bmm mm mv", "use pt.matmul"),
+    **_each("asmatrix mat matrix", _NO_MATRIX.format("asarray")),
     "bmat": _NO_MATRIX.format("block"),
-    **{name: _NO_TEXT.format(name) for name in ("char", "strings")},
+    **_each("char strings", _NO_TEXT),
     "chararray": _NO_TEXT.format("strings"),  # which replaces it: NumPy 2.5 has it no more
-    **{
-        name: _NO_DATES.format(name)
-        for name in (
-            "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string",
-            "datetime_data", "is_busday", "isnat",
-        )
-    },
-    **dict.fromkeys(("rec", "recarray", "record", "fromregex"), _NO_RECORDS),
-    **dict.fromkeys(("complex256", "float128"), _TOO_WIDE),
+    **_each("busday_count busday_offset busdaycalendar datetime_as_string", _NO_DATES),
+    **_each("datetime_data is_busday isnat", _NO_DATES),
+    **_each("rec recarray record fromregex", _NO_RECORDS),
+    **_each("complex256 float128", _TOO_WIDE),
     "ctypeslib": _NO_POINTERS.format("ctypes"),
     "f2py": "Fortran runs on the CPU only; pt.kernel compiles WGSL for the GPU",
     "memmap": "GPU memory cannot be mapped to a file; pt.asarray copies a NumPy memmap",
     "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
-    **{name: f"specific to NumPy: np.{name}" for name in ("core", "get_include", "test")},
+    **_each("core get_include test", "specific to NumPy: np.{}"),
     "show_runtime": "use pt.show_config",
     "info": "use help(pt.sum)",
     "nested_iters": "use nested loops over pt.ndindex(*shape)",
-    "normal": "use pt.random.normal",
+    **_each("normal uniform", "use pt.random.{}"),
     "seed": "use pt.manual_seed",
-    "uniform": "use pt.random.uniform",
 }  # fmt: skip
 """Hints for names that are missing in the package."""
 
@@ -174,8 +172,8 @@ _PYTORCH_METHODS = {
     **{f"new_{name}": f"pt.{name}(shape, dtype=x.dtype)" for name in ("empty", "ones", "zeros")},
     "normal_": "x[...] = pt.random.normal(size=x.shape)",
     "random_": "x[...] = pt.randint(low, high, x.shape)",
-    **dict.fromkeys(("reshape_as", "view_as"), "x.reshape(y.shape)"),
-    **dict.fromkeys(("scatter", "scatter_"), "pt.put_along_axis(x, indices, values, axis)"),
+    **_each("reshape_as view_as", "x.reshape(y.shape)"),
+    **_each("scatter scatter_", "pt.put_along_axis(x, indices, values, axis)"),
     "stride": "x.strides, in bytes",
     "sub_": "x -= y",
     "type_as": "x.astype(y.dtype)",
@@ -185,101 +183,77 @@ _PYTORCH_METHODS = {
 
 METHODS: dict[str, str] = {
     **{name: f"use {called}" for name, called in _PYTORCH_METHODS.items()},
-    **dict.fromkeys(
-        (
-            "backward", "detach", "grad", "is_leaf", "register_hook", "requires_grad",
-            "requires_grad_", "retain_grad",
-        ),
-        _NO_GRADIENTS,
-    ),
-    "data_ptr": _NO_POINTERS.format("ctypes"),
+    **_each("backward detach grad is_leaf register_hook requires_grad", _NO_GRADIENTS),
+    **_each("requires_grad_ retain_grad", _NO_GRADIENTS),
+    **_each("ctypes data_ptr", _NO_POINTERS.format("ctypes")),
     "clone": "use x.copy()",
     **{name: f"use x.astype(pt.{dtype})" for name, dtype in _DTYPES.items()},
     "copy_": "use x[...] = y",
     "cpu": 'use x.to("cpu")',
-    "cuda": 'use x.to("webgpu")',
-    "ctypes": _NO_POINTERS.format("ctypes"),
     "dim": "use x.ndim",
     "double": 'use x.astype(pt.float64) on the device "cpu"',
-    **dict.fromkeys(("fill_", "zero_"), "use x.fill(value)"),
+    **_each("fill_ zero_", "use x.fill(value)"),
     "itemset": "use x[index] = value",
     "newbyteorder": "use x.byteswap()",
     "tostring": "use x.tobytes()",
-    **dict.fromkeys(("getfield", "setfield"), "elements have no fields; use x.view(dtype)"),
-    "gpu": 'use x.to("webgpu")',
+    **_each("getfield setfield", "elements have no fields; use x.view(dtype)"),
+    **_each("cuda gpu", 'use x.to("webgpu")'),
     "hist": "use pt.histogram, or pt.hist to draw one",
-    **dict.fromkeys(("masked_fill", "masked_fill_"), "use x[mask] = value"),
+    **_each("masked_fill masked_fill_", "use x[mask] = value"),
     "type": "use x.astype(dtype)",
 }  # fmt: skip
 """Hints for attributes of tensors; other names, also without a last "_", are in `FUNCTIONS`."""
 
-_AXIS = dict.fromkeys(("dim", "dims"), "axis")
 KEYWORDS: dict[str, str] = {
-    **{name: f"use {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
+    **_each("dim dims", "use axis="),
+    "keepdim": "use keepdims=",
     "legend": "use label=",
     "requires_grad": _NO_GRADIENTS,
 }
 """Hints for parameter names of PyTorch and Matplotlib."""
 
 _ON_HOST = "computed on the host by NumPy; waits for the GPU"
-_WITHOUT_ELEMENTS = "only for issubdtype and isinstance; tensors cannot hold such elements"
+_NO_ELEMENTS = "only for issubdtype and isinstance; tensors cannot hold such elements"
 _CPU_ALONE = 'only on the device "cpu": GPUs have no 64-bit floats'
 _OF_32_BITS = "32 bits, the default for integers; 64 bits in NumPy"
 _NOT_READ = ", because nothing is read to raise an error"
+_NOT_FINITE = "NaN or infinities on the GPU instead of an error" + _NOT_READ
+_COLUMN_MAJOR = "a column-major result is a view and does not own its memory"
 _STREAM = "the numbers differ from NumPy's for the same seed"
 PARTLY: dict[str, str] = {
-    **dict.fromkeys(
-        ("asfortranarray", "require"), "a column-major result is a view and does not own its memory"
-    ),
-    **dict.fromkeys(("nanargmax", "nanargmin"), "0 on the GPU if all elements are NaN" + _NOT_READ),
-    **dict.fromkeys(
-        ("ravel_multi_index", "unravel_index"),
+    **_each("asfortranarray require", _COLUMN_MAJOR),
+    **_each("nanargmax nanargmin", "0 on the GPU if all elements are NaN" + _NOT_READ),
+    **_each(
+        "ravel_multi_index unravel_index",
         "no error on the GPU for indices out of range" + _NOT_READ,
     ),
-    **dict.fromkeys(
-        ("linalg.cholesky", "linalg.inv", "linalg.solve", "linalg.svd", "linalg.svdvals"),
-        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
-    ),
-    **dict.fromkeys(
-        ("average", "histogram", "histogram_bin_edges"),
-        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
-    ),
-    **dict.fromkeys(("pow", "power"), "0 on the GPU for integers to negative powers" + _NOT_READ),
+    **_each("linalg.cholesky linalg.inv linalg.solve linalg.svd linalg.svdvals", _NOT_FINITE),
+    **_each("average histogram histogram_bin_edges", _NOT_FINITE),
+    **_each("pow power", "0 on the GPU for integers to negative powers" + _NOT_READ),
     "ufunc": "no resolve_dtypes; reduce does not accept initial=None",
-    **dict.fromkeys(
-        ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
-        _WITHOUT_ELEMENTS,
-    ),
-    **dict.fromkeys(("cdouble", "complex128", "double", "float64"), _CPU_ALONE),
+    **_each("bytes_ character datetime64 flexible object_ str_ timedelta64 void", _NO_ELEMENTS),
+    **_each("cdouble complex128 double float64", _CPU_ALONE),
     "longdouble": "float64, the widest float; " + _CPU_ALONE,
     "clongdouble": "complex128, the widest complex dtype; " + _CPU_ALONE,
-    **dict.fromkeys(("int_", "intp", "uint", "uintp"), _OF_32_BITS),
-    **dict.fromkeys(("errstate", "geterr", "seterr"), "accepted; has no effect"),
-    **dict.fromkeys(
-        ("frompyfunc", "vectorize"), "the function is called for each element on the host"
-    ),
-    **dict.fromkeys(("frombuffer", "fromfile"), "a copy; the default dtype is float32"),
+    **_each("int_ intp uint uintp", _OF_32_BITS),
+    **_each("errstate geterr seterr", "accepted; has no effect"),
+    **_each("frompyfunc vectorize", "the function is called for each element on the host"),
+    **_each("frombuffer fromfile", "a copy; the default dtype is float32"),
     "fromstring": "text only; use frombuffer for bytes",
     "genfromtxt": "no names and no masks; read on the host by NumPy",
     "savetxt": "written on the host by NumPy",
     "loadtxt": "read on the host by NumPy",
     "nditer": "on the host by NumPy; each write to an element is one op",
-    **dict.fromkeys(
-        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
-    ),
-    **dict.fromkeys(("poly", "poly1d", "polyadd", "polyder", "polydiv"), _ON_HOST),
-    **dict.fromkeys(("polyint", "polymul", "polysub", "roots"), _ON_HOST),
-    **dict.fromkeys(
-        ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
-        _STREAM,
-    ),
+    **_each("linalg.eig linalg.eigvals", _ON_HOST + "; always complex, as in the standard"),
+    **_each("poly poly1d polyadd polyder polydiv polyint polymul polysub roots", _ON_HOST),
+    **_each("random.MT19937 random.PCG64 random.PCG64DXSM random.Philox random.SFC64", _STREAM),
     "lib": "stride_tricks only",
     "polynomial": "computed on the host by NumPy, but for values at the elements of a tensor",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",
     "random.SeedSequence": "hashed on the host by NumPy",
     "random.seed": _STREAM,
-}
+}  # fmt: skip
 """NumPy names that are partly supported, and the difference. Names in a module have its name as a
 prefix. Missing parameters are found from the signatures and not listed here."""
 
@@ -296,7 +270,8 @@ def refuse_method(name: str, tensor: object) -> NoReturn:
     tensor as `self`.
     """
     words = f"'Tensor' object has no attribute '{name}'"
-    raise _error(words, name, tensor, _instead_of_method(name))
+    of_function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("_"))
+    raise _error(words, name, tensor, METHODS.get(name) or _function_or_op(name) or of_function)
 
 
 _UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
@@ -326,11 +301,6 @@ def clarify_arguments(error: TypeError) -> None:
         hint = f"its options are {known}"
     if hint and (unexpected[1] in dir(public()) or hasattr(Tensor, unexpected[1])):
         error.args = (f"{unexpected[0]}; {hint}",)
-
-
-def _instead_of_method(name: str) -> str | None:
-    of_function = FUNCTIONS.get(name) or FUNCTIONS.get(name.removesuffix("_"))
-    return METHODS.get(name) or _function_or_op(name) or of_function
 
 
 def _function_or_op(name: str) -> str | None:

@@ -305,7 +305,7 @@ _COLUMNS = (
     _Column("calls", 6, 1, lambda k: str(k.calls)),
     _Column("time", 9, 0, lambda k: duration(k.time)),
     _Column("each", 9, 3, lambda k: duration(k.time / k.calls) if k.calls else "-"),
-    _Column("bytes", 8, 5, lambda k: _bytes_text(k.traffic)),
+    _Column("bytes", 8, 5, lambda k: f"{count_text(k.traffic)}B"),
     _Column("GB/s", 6, 2, lambda k: _rate(k.traffic, k.time)),
     _Column("GFLOP/s", 7, 4, lambda k: _rate(k.operations, k.time)),
     _Column("compile", 9, 6, lambda k: duration(k.compile_time) if k.compiles else "-"),
@@ -314,12 +314,10 @@ _COLUMNS = (
 
 def _columns_for(width: int) -> list[_Column]:
     """Return the most important columns that fit, in their order."""
-    chosen: list[_Column] = []
-    for column in sorted(_COLUMNS, key=lambda c: c.rank):
-        if sum(c.width + 1 for c in (*chosen, column)) > width:
-            break
-        chosen.append(column)
-    return [c for c in _COLUMNS if c in chosen]
+    columns = list(_COLUMNS)
+    while columns and sum(column.width + 1 for column in columns) > width:
+        columns.remove(max(columns, key=lambda column: column.rank))
+    return columns
 
 
 def duration(ns: float) -> str:
@@ -330,12 +328,13 @@ def duration(ns: float) -> str:
     return f"{_digits(ns / 1e3)} µs"
 
 
-def _bytes_text(n: int) -> str:
-    """Return a number of bytes with three digits."""
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n >= 0.9995 * size:
-            return f"{_digits(n / size)} {unit}"
-    return f"{n} B"
+def count_text(n: int) -> str:
+    """Return a count with three digits and a decimal prefix: "67.1 M"."""
+    value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
+    unit = next(units)
+    while value >= 999.5:
+        value, unit = value / 1000, next(units)
+    return f"{value:.3g} {unit}"
 
 
 def _rate(amount: int, ns: int) -> str:

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from operator import methodcaller
 from pathlib import Path
 from statistics import median
 from textwrap import wrap
@@ -237,8 +238,7 @@ class Tuning:
         host.check_can_wait("from_json")
         for name, value in record.choices.items():
             choices = _with(_defaults(backend), {name: value}, backend)
-            wrong = "" if choices == _defaults(backend) else error_with(backend, name, choices)
-            if wrong:
+            if choices != _defaults(backend) and (wrong := error_with(backend, name, choices)):
                 raise ValueError(f"from_json: {name} = {value} does not work here: {wrong}")
         backend.keep_choices(record.to_json())
         return tuning()
@@ -372,10 +372,6 @@ class Entrant:
     backend: Candidate
     attempt: Attempt
     samples: list[float] = field(default_factory=list[float])
-
-    @property
-    def is_out(self) -> bool:
-        return bool(self.attempt.verdict)
 
 
 def error_with(backend: WebGPU, parameter: str, choices: Choices) -> str:
@@ -522,19 +518,18 @@ class Contest:
             most = self.backend.profile.workgroup_memory
             if isinstance(entrant.value, Tile) and entrant.value.memory > most:
                 return f"needs {entrant.value.memory} bytes of workgroup memory, of {most}"
-        wrong = self.bench.check(entrant.backend)
-        if wrong:
+        if wrong := self.bench.check(entrant.backend):
             return wrong
         for other in self.entrants:
             if other is entrant:
                 break
-            if not other.is_out and other.backend.runs() == entrant.backend.runs():
+            if not other.attempt.verdict and other.backend.runs() == entrant.backend.runs():
                 return f"the same kernels as {other.value}"
         return ""
 
     def _measure(self) -> None:
         """Measure all values in turn, so that other load on the machine affects all of them."""
-        left = [e for e in self.entrants if not e.is_out]
+        left = [e for e in self.entrants if not e.attempt.verdict]
         if len(left) < 2 or self.is_over:
             return
         times = self.bench.enough_runs(left[0].backend)
@@ -553,12 +548,13 @@ class Contest:
     def _fastest(self) -> Entrant:
         """Return the fastest value that beats the default, or the fastest if that is excluded."""
         default = self.entrants[0]
-        left = [e for e in self.entrants if not e.is_out]
+        left = [e for e in self.entrants if not e.attempt.verdict]
         for entrant in left:
             if entrant.samples:
                 entrant.attempt.time = median(entrant.samples)
         ranked = sorted(left, key=lambda e: e.attempt.time or 0.0)
-        better = (e for e in ranked if default.is_out or is_faster(e.samples, default.samples))
+        is_out = bool(default.attempt.verdict)
+        better = (e for e in ranked if is_out or is_faster(e.samples, default.samples))
         return next(better, default)
 
     def _wrong_further(self, entrant: Entrant) -> str:
@@ -570,7 +566,7 @@ class Contest:
         """Set the verdicts of all attempts."""
         for entrant in self.entrants:
             attempt = entrant.attempt
-            if entrant.is_out:
+            if entrant.attempt.verdict:
                 continue
             if entrant is best:
                 attempt.verdict = "default" if best is self.entrants[0] else "chosen"
@@ -621,38 +617,29 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
     return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
-def _matrix_product(x: Any, y: Any) -> Any:
-    return x @ y
+def _later(make: Callable[..., Workload]) -> Callable[..., Make]:
+    """Return a function of the same parameters whose result makes the workload."""
+    return partial(partial, make)
 
 
-def _product_of_transposed(x: Any, y: Any) -> Any:
-    return x.T @ y.T
-
-
-def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
+@_later
+def product(m: int, n: int, k: int, *, transposed: bool = False) -> Workload:
     """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
+    left, right = _elements((m, 0), ROWS, k), _elements((n, 1), COLUMNS, k).T
+    expected = _repeated(left @ right, m, n).tobytes()
+    a, b = _repeated(left, m, k), _repeated(right, k, n)
 
-    def make() -> Workload:
-        left, right = _elements((m, 0), ROWS, k), _elements((n, 1), COLUMNS, k).T
-        expected = _repeated(left @ right, m, n).tobytes()
-        a, b = _repeated(left, m, k), _repeated(right, k, n)
-        if transposed:
-            return Workload(_product_of_transposed, (a.T.copy(), b.T.copy()), expected)
-        return Workload(_matrix_product, (a, b), expected)
+    def expression(x: Any, y: Any) -> Any:
+        return x.T @ y.T if transposed else x @ y
 
-    return make
+    return Workload(expression, (a.T.copy(), b.T.copy()) if transposed else (a, b), expected)
 
 
-def _over_rows(expression: Callable[..., Any], operands: int = 1) -> Callable[[int, int], Make]:
-    """Return a kind of workload whose operands have some rows of some length."""
-
-    def make(rows: int, length: int) -> Workload:
-        arrays = [
-            _repeated(_elements((seed,), ROWS, length), rows, length) for seed in range(operands)
-        ]
-        return Workload(expression, tuple(arrays), expression(*arrays).tobytes())
-
-    return lambda rows, length: partial(make, rows, length)
+@_later
+def _over_rows(expression: Callable[..., Any], operands: int, rows: int, length: int) -> Workload:
+    """Return a workload whose operands have some rows of some length."""
+    arrays = [_repeated(_elements((seed,), ROWS, length), rows, length) for seed in range(operands)]
+    return Workload(expression, tuple(arrays), expression(*arrays).tobytes())
 
 
 def _centred(x: Any) -> Any:
@@ -665,20 +652,15 @@ def _centred(x: Any) -> Any:
     return below - (below * below).mean(-1, keepdims=True)
 
 
-def _sums(axis: int | None) -> Callable[[Any], Any]:
-    def expression(x: Any) -> Any:
-        return x.sum(axis)
-
-    return expression
-
-
 def _multiplied_and_added(x: Any, y: Any) -> Any:
     return x * y + x
 
 
-row_sums, column_sums, whole_sum = map(_over_rows, map(_sums, (-1, 0, None)))
-centred = _over_rows(_centred)
-map_of_two = _over_rows(_multiplied_and_added, operands=2)
+row_sums, column_sums, whole_sum = (
+    partial(_over_rows, methodcaller("sum", axis), 1) for axis in (-1, 0, None)
+)
+centred = partial(_over_rows, _centred, 1)
+map_of_two = partial(_over_rows, _multiplied_and_added, 2)
 
 
 def _elements(seed: tuple[int, ...], rows: int, columns: int) -> Any:
@@ -705,8 +687,7 @@ _ON_GPU = {
         (row_sums(2**17, 128),), (row_sums(1001, 61), column_sums(61, 1001))
     ),
     "unroll": Workloads(
-        (whole_sum(4096, 4096), row_sums(4096, 4096)),
-        (row_sums(67, 1021), column_sums(1021, 67)),
+        (whole_sum(4096, 4096), row_sums(4096, 4096)), (row_sums(67, 1021), column_sums(1021, 67))
     ),
     "reduce_groups": Workloads(
         (whole_sum(4096, 4096), column_sums(4096, 4096)), (column_sums(8191, 67),)

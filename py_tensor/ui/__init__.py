@@ -24,6 +24,7 @@ from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
 from py_tensor.convert.presentation import finish
+from py_tensor.display.options import type_text
 from py_tensor.display.screen import (
     Bundle,
     Display,
@@ -116,7 +117,7 @@ class Control(_Target, Generic[T]):
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
         if not isinstance(label, str):
-            raise TypeError(f"{form['type']}: label must be a str, not {_described(label)}")
+            raise TypeError(f"{form['type']}: label must be a str, not {type_text(label)}")
         super().__init__()
         self.label = label
         self._form = form
@@ -148,7 +149,7 @@ class Control(_Target, Generic[T]):
             The function, so that ``@control.on_change`` works as a decorator.
         """
         if not callable(function):
-            raise TypeError(f"on_change: takes a function, not {_described(function)}")
+            raise TypeError(f"on_change: takes a function, not {type_text(function)}")
         self._functions.append((function, owner.get()))
         return function
 
@@ -193,7 +194,7 @@ class Interaction(_Target):
 
     def __init__(self, function: Function, controls: Mapping[str, Any]) -> None:
         if not callable(function):
-            raise TypeError(f"interact: takes a function, not {_described(function)}")
+            raise TypeError(f"interact: takes a function, not {type_text(function)}")
         if not controls:
             raise TypeError("interact: needs a control for at least one parameter of the function")
         super().__init__()
@@ -272,12 +273,7 @@ def slider(
         If `start` is not less than `stop`, the step is not positive, the value is outside the
         range, or a number is not finite.
     """
-    numbers = {"start": start, "stop": stop, "step": step, "value": value}
-    is_whole = _check_numbers("slider", numbers)
-    if start >= stop:
-        raise ValueError(f"slider: start must be less than stop, got {start} and {stop}")
-    initial = start if value is None else value
-    _check_range("slider", initial, start, stop)
+    initial, is_whole = _checked("slider", start, stop, step, value)
     first, last, asked = _decimal(start), _decimal(stop), _decimal(initial)
     if step is None and not is_whole:
         by = _round_step(last - first)
@@ -358,22 +354,15 @@ def number(
         If `start` is not less than `stop`, the step is not positive, the value is out of bounds, or
         a number is not finite.
     """
-    is_whole = _check_numbers(
-        "number", {"start": start, "stop": stop, "step": step, "value": value}
-    )
-    least = -math.inf if start is None else start
-    largest = math.inf if stop is None else stop
-    if least >= largest:
-        raise ValueError(f"number: start must be less than stop, got {start} and {stop}")
-    first = value if value is not None else (start if start is not None else 0)
-    _check_range("number", first, least, largest)
+    initial, is_whole = _checked("number", start, stop, step, value)
 
     def parse(sent: Any) -> Real:
-        within = min(max(sent, least), largest)
+        within = sent if start is None else max(sent, start)
+        within = within if stop is None else min(within, stop)
         return round(within) if is_whole else float(within)
 
     form = {"type": "number", "start": start, "stop": stop, "step": step or 1, "whole": is_whole}
-    return Control(label, parse(first), form, parse)
+    return Control(label, parse(initial), form, parse)
 
 
 def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
@@ -393,7 +382,7 @@ def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
     """
     checked: Any = value
     if not isinstance(checked, bool):
-        raise TypeError(f"checkbox: value must be a bool, not {_described(checked)}")
+        raise TypeError(f"checkbox: value must be a bool, not {type_text(checked)}")
     return Control(label, checked, {"type": "checkbox"}, bool)
 
 
@@ -425,7 +414,7 @@ def choice(
         values = list(cast("Sequence[T]", options))
         names = [str(option) for option in values]
     else:
-        raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
+        raise TypeError(f"choice: options must be a list or a dict, not {type_text(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
     same = [i for i, option in enumerate(values) if value is _FIRST or _is_same(value, option)]
@@ -518,7 +507,7 @@ def _control(name: str, value: Any) -> Control[Any]:
         case _:
             raise TypeError(
                 f"interact: {name} must be a control, a bool, a number, a tuple of two or three "
-                f"numbers, a list or a dict, not {_described(value)}"
+                f"numbers, a list or a dict, not {type_text(value)}"
             )
 
 
@@ -561,36 +550,32 @@ async def run(number: int) -> None:
 # -- Checks --------------------------------------------------------------------------------------
 
 
-def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
-    """Check the numbers; return whether all given ones are ints."""
-    there = {what: value for what, value in numbers.items() if value is not None}
-    for what, value in there.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{name}: {what} must be an int or a float, not {_described(value)}")
-        if isinstance(value, int):
-            if abs(value) > _LARGEST:
+def _checked(
+    name: str, start: Real | None, stop: Real | None, step: Real | None, value: Real | None
+) -> tuple[Real, bool]:
+    """Return the initial value, and whether all given numbers are ints."""
+    numbers = {"start": start, "stop": stop, "step": step, "value": value}
+    there = {what: real for what, real in numbers.items() if real is not None}
+    for what, real in there.items():
+        if isinstance(real, bool) or not isinstance(cast("Any", real), int | float):
+            raise TypeError(f"{name}: {what} must be an int or a float, not {type_text(real)}")
+        if isinstance(real, int):
+            if abs(real) > _LARGEST:
                 raise ValueError(f"{name}: {what} must be at most 1.8e308 in magnitude")
-        elif not math.isfinite(value):
-            raise ValueError(f"{name}: {what} must be finite, not {value}")
+        elif not math.isfinite(real):
+            raise ValueError(f"{name}: {what} must be finite, not {real}")
     if there.get("step", 1) <= 0:
-        raise ValueError(f"{name}: step must be positive, not {there['step']}")
-    return all(isinstance(value, int) for value in there.values())
+        raise ValueError(f"{name}: step must be positive, not {step}")
+    least, most = there.get("start", -math.inf), there.get("stop", math.inf)
+    if least >= most:
+        raise ValueError(f"{name}: start must be less than stop, got {start} and {stop}")
+    initial = there.get("value", there.get("start", 0))
+    if not least <= initial <= most:
+        raise ValueError(f"{name}: value must be from {least} to {most}, not {initial}")
+    return initial, all(isinstance(real, int) for real in there.values())
 
 
 def _is_same(value: Any, option: Any) -> bool:
     """Return whether a value is an option; arrays are compared by identity."""
     has_axes = hasattr(option, "shape") or hasattr(value, "shape")
     return option is value or (not has_axes and option == value)
-
-
-def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:
-    if not start <= value <= stop:
-        raise ValueError(f"{name}: value must be from {start} to {stop}, not {value}")
-
-
-def _described(value: object) -> str:
-    return (
-        f"{type(value).__name__} {value!r}"
-        if isinstance(value, str | bytes | int | float)
-        else type(value).__name__
-    )

@@ -9,7 +9,7 @@ SOFTMAX = "e = pt.exp(x - x.max(-1, keepdims=True)); y = e / e.sum(-1, keepdims=
 
 def test_it_describes_what_then_runs(app: AppPage) -> None:
     code = f"""
-from py_tensor.tools.counting import dispatches
+from py_tensor.tools.control import dispatches
 x = pt.rand(256, 64).realize()
 {SOFTMAX}found = pt.explain(y)
 before = dispatches()

@@ -22,7 +22,7 @@ from py_tensor.backends.kinds import GPU_DEVICE
 from py_tensor.backends.native_device import Device
 from py_tensor.backends.webgpu import WebGPU
 from py_tensor.runtime.connection import CHECKED_ALLOCATION
-from py_tensor.tools.counting import stats
+from py_tensor.tools.control import stats
 
 MESSAGES = {
     "validation": "Validation Error\n\nCaused by:\n  In {call}, label = '{label}'\n    for a test",

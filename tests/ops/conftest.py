@@ -145,13 +145,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     computes = pyfuncitem.get_closest_marker("computes") is not None
     if not computes or pyfuncitem.config.option.device == "cpu":
         return (yield)
-    from py_tensor.tools import counting
+    from py_tensor.tools import control
 
-    before = counting.dispatches()
+    before = control.dispatches()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["py_tensor.tensors.tensor"], "COPIED_BYTES", 0)
         result = yield
-    if counting.dispatches() == before:
+    if control.dispatches() == before:
         pytest.fail("nothing was dispatched: the GPU computed none of this", pytrace=False)
     return result
 
@@ -168,11 +168,11 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
     if device != "webgpu":
         yield
         return
-    from py_tensor.tools import counting
+    from py_tensor.tools import control
 
-    counting.poison(True)
+    control.debug(poison=True)
     yield
-    counting.poison(False)
+    control.debug(poison=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.tools import counting
+from py_tensor.tools import control
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, Few, pool
@@ -300,9 +300,9 @@ def test_one_dispatch(device: str, rng: np.random.Generator) -> None:
     }
     for what, (make, expected) in cases.items():
         pt.realize(x, t)
-        before = counting.dispatches() if device == "webgpu" else 0
+        before = control.dispatches() if device == "webgpu" else 0
         got = make().realize()
-        assert device == "cpu" or counting.dispatches() == before + 1, what
+        assert device == "cpu" or control.dispatches() == before + 1, what
         same(got, np.ascontiguousarray(expected), what)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.tools import counting
+from py_tensor.tools import control
 from tests.ops import references as ref
 from tests.ops.compare import SMALLEST, same
 from tests.ops.operands import LAYOUTS
@@ -155,9 +155,9 @@ def test_one_dispatch_each(device: str, rng: np.random.Generator) -> None:
         lambda: pt.layer_norm(x),
         lambda: pt.layer_norm(x, w, b),
     ):
-        before = counting.dispatches() if device == "webgpu" else 0
+        before = control.dispatches() if device == "webgpu" else 0
         make().realize()
-        assert device == "cpu" or counting.dispatches() == before + 1
+        assert device == "cpu" or control.dispatches() == before + 1
 
 
 @pytest.mark.computes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import colorsys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
-from py_tensor.display.charts import MAX_POINTS, Chart, Series, counted, plot_chart, scatter_chart
-from py_tensor.display.options import PlotOptions, ScatterOptions
-from py_tensor.display.pictures import ImageOptions
+from py_tensor.display.charts import MAX_POINTS, Chart, counted, plot_chart, scatter_chart
+from py_tensor.display.options import Options
 
 Array = np.ndarray[Any, Any]
 AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, the result depends on rounding
 
 
-def series(chart: Chart) -> list[Series]:
-    return [part for part in chart.parts if isinstance(part, Series)]
+def series(chart: Chart) -> list[Any]:
+    """Return what is known of each series, and its tensors, as attributes."""
+    return [SimpleNamespace(**part.facts, **part.tensors) for part in chart.parts]
 
 
 def channels(words: Array) -> Array:
@@ -50,7 +51,7 @@ def test_colours(cmap: str, device: str, rng: np.random.Generator) -> None:
     colours = np.array(colormaps.table(cmap), dtype=np.uint32)
     for shape in ((1, 1), (3, 64), (37, 65), (130, 2)):
         a = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)).astype(np.float32)
-        found = pixels(pictures.picture(pt.tensor(a, device=device), ImageOptions(cmap=cmap)))
+        found = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap=cmap)))
         low, high = float(a.min()), float(a.max())
         index, is_sure = places(a, low, high if high > low else low + 1)
         np.testing.assert_array_equal(found[is_sure], colours[index][is_sure])
@@ -65,13 +66,13 @@ def test_bounds_and_special_values(device: str) -> None:
     a = np.array([[nan, inf, -inf, -1, 0, 1, 3e38, -3e38]], dtype=np.float32)
     x = pt.tensor(a, device=device)
     first, last = colours[0], colours[-1]
-    bounded = pixels(pictures.picture(x, ImageOptions(vmin=0, vmax=1))).tolist()[0]
+    bounded = pixels(pictures.picture(x, Options(vmin=0, vmax=1))).tolist()[0]
     assert bounded == [0, last, first, first, first, last, last, first]
     free = pixels(pictures.picture(x)).tolist()[0]
     middle = colours[128]
     assert free == [0, last, first, middle, middle, middle, last, first]
-    above = pixels(pictures.picture(x[:, 3:6], ImageOptions(vmax=-2))).tolist()[0]
-    below = pixels(pictures.picture(x[:, 3:6], ImageOptions(vmin=2))).tolist()[0]
+    above = pixels(pictures.picture(x[:, 3:6], Options(vmax=-2))).tolist()[0]
+    below = pixels(pictures.picture(x[:, 3:6], Options(vmin=2))).tolist()[0]
     assert (above, below) == ([last] * 3, [first] * 3)
     none = pixels(pictures.picture(x[:, :3])).tolist()[0]
     assert none == [0, last, first]
@@ -82,7 +83,7 @@ def test_bounds_and_special_values(device: str) -> None:
 def test_whole_values(dtype: str, device: str, rng: np.random.Generator) -> None:
     a = rng.integers(0, 2 if dtype == "bool" else 256, (9, 11)).astype(dtype)
     a[0, :2] = 0, 1 if dtype == "bool" else 255
-    found = pixels(pictures.picture(pt.tensor(a, device=device), ImageOptions(cmap="gray")))
+    found = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap="gray")))
     level = a.astype(int) * (255 if dtype == "bool" else 1)
     np.testing.assert_array_equal(channels(found)[..., 0], level)
 
@@ -155,7 +156,7 @@ def test_a_long_line_keeps_its_extremes(device: str, rng: np.random.Generator) -
         y[rng.integers(0, n, n // 4)] = rng.choice([np.inf, -np.inf])
         low, high = (int(i) for i in rng.choice(n, 2, replace=False))
         y[low], y[high] = -100, 100
-        (on_device,) = series(plot_chart(pt.tensor(y, device=device), None, PlotOptions()))
+        (on_device,) = series(plot_chart(pt.tensor(y, device=device), None, Options()))
         assert on_device.size == n
         x, kept = on_device.x.numpy().astype(int), on_device.y.numpy()
         assert len(x) <= MAX_POINTS + 2
@@ -176,7 +177,7 @@ def test_a_long_line_keeps_its_extremes(device: str, rng: np.random.Generator) -
 def test_on_a_log_axis_the_least_that_is_shown_is_kept(device: str) -> None:
     y = np.full(9000, 5.0, dtype=np.float32)
     y[4321], y[4322] = 0.0, 0.5  # in one slice
-    (made,) = series(plot_chart(pt.tensor(y, device=device), None, PlotOptions(yscale="log")))
+    (made,) = series(plot_chart(pt.tensor(y, device=device), None, Options(yscale="log")))
     assert 4322 in made.x.tolist()
     assert min(v for v in made.y.tolist() if v > 0) == 0.5
 
@@ -185,7 +186,7 @@ def test_on_a_log_axis_the_least_that_is_shown_is_kept(device: str) -> None:
 def test_a_cloud_is_sampled(device: str, rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 5000)).astype(np.float32)
     given = pt.tensor(x, device=device), pt.tensor(y, device=device)
-    (made,) = series(scatter_chart(*given, ScatterOptions()))
+    (made,) = series(scatter_chart(*given, Options()))
     np.testing.assert_array_equal(made.x.numpy(), x[::3])
     np.testing.assert_array_equal(made.y.numpy(), y[::3])
     assert (made.size, made.step) == (5000, 3)
@@ -193,29 +194,29 @@ def test_a_cloud_is_sampled(device: str, rng: np.random.Generator) -> None:
 
 def test_series_of_a_chart(device: str) -> None:
     y = pt.tensor([[1, 2, 3], [4, 5, float("nan")]], device=device)
-    columns = asyncio.run(plot_chart(y, None, PlotOptions()).bundle(blocking=True))["series"]
+    columns = asyncio.run(plot_chart(y, None, Options()).bundle(blocking=True))["series"]
     assert [s["y"] for s in columns] == [[1, 4], [2, 5], [3, None]]
-    rows = series(plot_chart([7, 8, 9], [y[0], y[1]], PlotOptions(label=["a", "b"])))
+    rows = series(plot_chart([7, 8, 9], [y[0], y[1]], Options(label=["a", "b"])))
     assert [s.label for s in rows] == ["a", "b"]
     assert rows[1].x.tolist() == [7, 8, 9]
-    named = series(plot_chart({"p": [1, 2], "q": [True, False]}, None, PlotOptions()))
+    named = series(plot_chart({"p": [1, 2], "q": [True, False]}, None, Options()))
     assert [(s.label, s.y.tolist()) for s in named] == [("p", [1, 2]), ("q", [1, 0])]
     losses = [y[0, 0], np.float32(5), 6]
-    (points,) = series(plot_chart(losses, None, PlotOptions()))
+    (points,) = series(plot_chart(losses, None, Options()))
     assert points.y.tolist() == [1, 5, 6]
-    assert series(plot_chart(3, None, PlotOptions()))[0].size == 1
-    assert series(plot_chart([], None, PlotOptions()))[0].size == 0
+    assert series(plot_chart(3, None, Options()))[0].size == 1
+    assert series(plot_chart([], None, Options()))[0].size == 0
 
 
 def test_arrays_of_others(rng: np.random.Generator) -> None:
     """They keep their own precision, so that times stay distinct."""
     seconds = 1.7e9 + np.arange(5)
-    (given,) = series(plot_chart(seconds, np.linspace(0, 1, 5), PlotOptions()))
-    bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], PlotOptions()).bundle(True))
+    (given,) = series(plot_chart(seconds, np.linspace(0, 1, 5), Options()))
+    bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], Options()).bundle(True))
     assert bundle["series"][0]["x"] == given.x.tolist() == seconds.tolist()
     assert given.y.tolist() == [0, 0.25, 0.5, 0.75, 1]
     large = [2**24 + i for i in range(5)]
-    (counts,) = series(plot_chart(large, np.array(large), PlotOptions()))
+    (counts,) = series(plot_chart(large, np.array(large), Options()))
     assert counts.x.tolist() == counts.y.tolist() == large
     for dtype in ("uint8", "int16", "uint64", "float16"):
         assert drawable(np.ones((2, 2), dtype), "imshow").tolist() == [[1, 1], [1, 1]]
@@ -224,16 +225,16 @@ def test_arrays_of_others(rng: np.random.Generator) -> None:
 def test_unfit_series(device: str) -> None:
     y = pt.zeros(3, device=device)
     with pytest.raises(pt.ShapeError, match="plot: x has 2 points, y has 3"):
-        plot_chart([1, 2], y, PlotOptions())
+        plot_chart([1, 2], y, Options())
     with pytest.raises(pt.ShapeError, match=r"plot: a series must be 1-D, .* shape \(2, 2, 2\)"):
-        plot_chart(pt.zeros((2, 2, 2), device=device), None, PlotOptions())
+        plot_chart(pt.zeros((2, 2, 2), device=device), None, Options())
     with pytest.raises(ValueError, match="3 labels for 1 series"):
-        plot_chart(y, None, PlotOptions(label=["a", "b", "c"]))
+        plot_chart(y, None, Options(label=["a", "b", "c"]))
     many = r"plot: takes at most 20 series, not 1000000: the columns of .* \.T has its rows"
     with pytest.raises(ValueError, match=many):
-        plot_chart(pt.zeros((2, 1_000_000), device=device), None, PlotOptions())
+        plot_chart(pt.zeros((2, 1_000_000), device=device), None, Options())
     with pytest.raises(TypeError, match="plot: label cannot be combined with a dict"):
-        plot_chart({"a": y}, None, PlotOptions(label="b"))
+        plot_chart({"a": y}, None, Options(label="b"))
 
 
 @pytest.mark.computes

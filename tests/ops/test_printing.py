@@ -10,7 +10,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.printing import edge_indices, format_str, format_tensor
 from py_tensor.schedule.order import topological
-from py_tensor.tools import counting
+from py_tensor.tools import control
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (1001,),
@@ -60,9 +60,9 @@ def pending(x: Any) -> bool:
 
 
 def dispatches_of(x: pt.Tensor) -> int:
-    before = counting.dispatches()
+    before = control.dispatches()
     assert f"shape={x.shape}" in repr(x)
-    return counting.dispatches() - before
+    return control.dispatches() - before
 
 
 @pytest.mark.computes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.tools import counting
+from py_tensor.tools import control
 
 Array = np.ndarray[Any, Any]
 SHAPES = [(64, 48), (70, 1), (100, 3), (257, 129), (300, 1024), (65, 4099), (5, 40_000), (1, 7)]
@@ -87,10 +87,10 @@ def test_one_dispatch_each(
 ) -> None:
     a = rng.standard_normal((300, 129)).astype(np.float32)
     x = pt.tensor(a, device=device).realize()
-    before = counting.dispatches() if device == "webgpu" else 0
+    before = control.dispatches() if device == "webgpu" else 0
     got = expression(x, pt).realize()
     if device == "webgpu":
-        assert counting.dispatches() == before + 1
+        assert control.dispatches() == before + 1
     np.testing.assert_allclose(got.numpy(), expression(a, np), rtol=1e-4, atol=1e-5)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.tools import counting
+from py_tensor.tools import control
 from tests.ops import references as ref
 from tests.ops.compare import element, same
 from tests.ops.operands import LAYOUTS, pool
@@ -196,9 +196,9 @@ def test_pending_operands(device: str, rng: np.random.Generator) -> None:
     x, y = pt.tensor(a, device=device), pt.tensor(b[:, :1].copy(), device=device)
     whole = a * 2 + b[:, :1]
     for axis in (0, 1):
-        before = counting.dispatches() if device == "webgpu" else 0
+        before = control.dispatches() if device == "webgpu" else 0
         got = (x * 2 + y).cumsum(axis).realize()
-        assert device == "cpu" or counting.dispatches() <= before + 3
+        assert device == "cpu" or control.dispatches() <= before + 3
         same(got, whole.cumsum(axis, dtype=np.float32), f"of an expression, axis {axis}")
     same((x + 1).pad(3).cumsum(1), np.pad(a + 1, 3).cumsum(1), "of a padded expression")
     same(x.cumsum(1) * 2 + x, a.cumsum(1) * 2 + a, "inside an expression")

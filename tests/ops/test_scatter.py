@@ -10,7 +10,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.ops.gather import gather_nd, scatter
-from py_tensor.tools import counting
+from py_tensor.tools import control
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, pool
@@ -409,6 +409,6 @@ def test_dispatches(device: str, rng: np.random.Generator) -> None:
         ),
     }
     for what, (make, dispatches) in cases.items():
-        before = counting.dispatches() if device == "webgpu" else 0
+        before = control.dispatches() if device == "webgpu" else 0
         make().realize()
-        assert device == "cpu" or counting.dispatches() == before + dispatches, what
+        assert device == "cpu" or control.dispatches() == before + dispatches, what

@@ -13,7 +13,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.ops.gather import read_selections
-from py_tensor.tools import counting
+from py_tensor.tools import control
 from tests.ops.compare import same
 
 Array = np.ndarray[Any, Any]
@@ -79,10 +79,10 @@ def test_sums_read_nothing(device: str, rng: np.random.Generator) -> None:
     array = rng.standard_normal(70_001).astype("float32")
     x = pt.tensor(array, device=device)
     x.sum().item()
-    before = None if device == "cpu" else counting.stats()
+    before = None if device == "cpu" else control.stats()
     found = [x[x > 0].mean(), x[x < 0].std(), (2 * x)[x > 1].sum(), (x[x > 2] > 3).any()]
     if before is not None:  # one for the elements that are compared before `any`
-        assert counting.stats()["flushes"] - before["flushes"] == 1
+        assert control.stats()["flushes"] - before["flushes"] == 1
     expected = [array[array > 0].mean(), array[array < 0].std(), (2 * array)[array > 1].sum()]
     np.testing.assert_allclose([float(x) for x in found[:3]], expected, 1e-5)
     assert bool(found[3]) == bool((array[array > 2] > 3).any())

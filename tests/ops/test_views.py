@@ -12,7 +12,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.ir.primitives import VIEW
-from py_tensor.tools.counting import dispatches
+from py_tensor.tools.control import dispatches
 from tests.functions import functions
 from tests.ops import references as ref
 from tests.ops.compare import same

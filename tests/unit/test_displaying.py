@@ -338,7 +338,7 @@ class Slow(Recorder):
 @pytest.fixture
 def slow(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> Slow:
     """A screen on which every display waits for the GPU, and a Python that cannot block."""
-    monkeypatch.setattr(displays._Content, "must_wait", lambda self: True)
+    monkeypatch.setattr(displays.Content, "must_wait", lambda self: True)
     monkeypatch.setattr(host, "can_wait", lambda: False)
     found = Slow()
     set_screen(found)

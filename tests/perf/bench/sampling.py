@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.tools.counting import dispatches
+from py_tensor.tools.control import dispatches
 from tests.perf.bench import cases
 
 _case: cases.Case

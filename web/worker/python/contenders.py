@@ -130,7 +130,7 @@ class PyTensor:
         return x.numpy() if self._can_block() else await x.to_numpy_async()
 
     async def metered(self, count: int, kept: int) -> Metered:
-        from py_tensor.tools.counting import stats
+        from py_tensor.tools.control import stats
 
         if self._device == "cpu":
             return Metered()

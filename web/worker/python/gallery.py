@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.display.pictures import ImageOptions
+from py_tensor.display.options import Options
 
 Example = SimpleNamespace
 
-LOOKS = {"mandelbrot": ImageOptions(), "filters": ImageOptions(vmin=0, vmax=1, cmap="gray")}
+LOOKS = {"mandelbrot": Options(), "filters": Options(vmin=0, vmax=1, cmap="gray")}
 """The value range and colour map of each live picture: those of the example."""
 
 

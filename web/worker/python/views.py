@@ -13,16 +13,14 @@ import py_tensor as pt
 from py_tensor.convert.presentation import can_paint
 from py_tensor.convert.printing import format_str
 from py_tensor.display.charts import counted, max_shown, plot_chart
-from py_tensor.display.options import PlotOptions
+from py_tensor.display.options import PLAIN, Options
 from py_tensor.display.pictures import (
-    PLAIN,
-    ImageOptions,
     figure_facts,
     numbers,
     picture,
     taken,
     thumbnail,
-    value_range,
+    value_ends,
 )
 from py_tensor.display.shapes import is_colour
 
@@ -89,7 +87,7 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
 
 
 async def _plot(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
-    options = PlotOptions(xlabel="index", ylabel=what)
+    options = Options(xlabel="index", ylabel=what)
     return await plot_chart(x, None, options).bundle(blocking), None
 
 
@@ -98,10 +96,10 @@ async def _heatmap(x: pt.Tensor, what: str, place: dict[str, int], blocking: boo
     height, width = shown.shape
     down, across = _steps(shown)
     small = thumbnail(shown[::down, ::across], LARGEST_MAP, LARGEST_MAP)
-    bounds = pt.stack(value_range(small))
+    bounds = value_ends(small)
     bundle = await drawn(small, blocking)
     of = {"height": height, "width": width}
-    options = ImageOptions(colorbar=True, title=what)
+    options = Options(colorbar=True, title=what)
     figure = figure_facts(options, shown, await numbers(bounds, blocking), True, of)
     kept = (-(-height // down), -(-width // across))
     blocks = [-(-n // LARGEST_MAP) for n in kept]
@@ -126,11 +124,11 @@ def _steps(x: pt.Tensor) -> list[int]:
 async def _image(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
     bundle, pixels = await drawn(x, blocking)
     if what:
-        bundle["figure"] = figure_facts(ImageOptions(title=what), x, (), False)
+        bundle["figure"] = figure_facts(Options(title=what), x, (), False)
     return bundle, pixels
 
 
-async def drawn(x: pt.Tensor, blocking: bool, options: ImageOptions = PLAIN) -> Content:
+async def drawn(x: pt.Tensor, blocking: bool, options: Options = PLAIN) -> Content:
     """Return a tensor as an image."""
     made = picture(x, options, can_paint(x))
     label = f"{'Image' if is_colour(x) else 'Heat map'} of a tensor of shape {x.shape}"
