@@ -146,9 +146,8 @@ install("__rdivmod__", _reflected_divmod)
 
 
 @predicate(REAL_FLOATING, "(bitcast<u32>({0}) >> 31u) == 1u", method=False)
-def signbit(np: Any, x: Any) -> Any:
+def signbit(x: Any) -> Any:
     """Whether the sign bit of each element is set, as in negative numbers and -0."""
-    return np.signbit(x)
 
 
 @binary(
@@ -156,9 +155,8 @@ def signbit(np: Any, x: Any) -> Any:
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
 )
-def copysign(np: Any, x: Any, y: Any) -> Any:
+def copysign(x: Any, y: Any) -> Any:
     """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
-    return np.copysign(x, y)
 
 
 @binary(
@@ -166,9 +164,8 @@ def copysign(np: Any, x: Any, y: Any) -> Any:
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
 )
-def nextafter(np: Any, x: Any, y: Any) -> Any:
+def nextafter(x: Any, y: Any) -> Any:
     """The next floating-point number after `x1` towards `x2`; float16 operands use float32."""
-    return np.nextafter(x, y)
 
 
 @composed(REAL_FLOATING)
@@ -193,9 +190,8 @@ def fabs(x: Tensor) -> Tensor:
     ulp=4,
     method=False,
 )
-def radians(np: Any, x: Any) -> Any:
+def radians(x: Any) -> Any:
     """Convert angles from degrees to radians."""
-    return np.radians(x)
 
 
 @unary(
@@ -205,9 +201,8 @@ def radians(np: Any, x: Any) -> Any:
     ulp=4,
     method=False,
 )
-def degrees(np: Any, x: Any) -> Any:
+def degrees(x: Any) -> Any:
     """Convert angles from radians to degrees."""
-    return np.degrees(x)
 
 
 @binary(
@@ -217,12 +212,11 @@ def degrees(np: Any, x: Any) -> Any:
     cost=30,
     ulp=4,
 )
-def arctan2(np: Any, x: Any, y: Any) -> Any:
+def arctan2(x: Any, y: Any) -> Any:
     """Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
     As in NumPy, the ordinate comes first: ``arctan2(y, x)``. The signs of zeros matter.
     """
-    return np.arctan2(x, y)
 
 
 @binary(
@@ -384,24 +378,21 @@ def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None
     ulp=1,
     method=False,
 )
-def spacing(np: Any, x: Any) -> Any:
+def spacing(x: Any) -> Any:
     """Distance from each element to the next number away from 0, with its sign.
 
     float16 elements use the spacing of float32.
     """
-    return np.spacing(x)
 
 
 @predicate(REAL, {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"}, method=False)
-def isneginf(np: Any, x: Any) -> Any:
+def isneginf(x: Any) -> Any:
     """Whether each element is negative infinity."""
-    return np.isneginf(x)
 
 
 @predicate(REAL, {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"}, method=False)
-def isposinf(np: Any, x: Any) -> Any:
+def isposinf(x: Any) -> Any:
     """Whether each element is positive infinity."""
-    return np.isposinf(x)
 
 
 def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:

@@ -4,7 +4,8 @@
     def exp(np, x):
         return np.exp(x)
 
-The decorated function is the computation with NumPy. The functions record their op by recipes
+The decorated function is the computation with NumPy; one that takes only the operands, and has no
+body, declares that this is NumPy's function of its name. The functions record their op by recipes
 (`record.py`).
 """
 
@@ -305,6 +306,11 @@ def _in_dtype(op: str, operands: Sequence[Operand], dtype: DType) -> list[Operan
     return [x if is_weak(x) and not are_numbers else in_dtype(op, x, dtype) for x in operands]
 
 
+def numpys(name: str) -> OnArrays:
+    """Return the computation of an op that is NumPy's function of a name."""
+    return lambda np, *operands: getattr(np, name)(*operands)
+
+
 def _elementwise(
     nin: int,
     accepts: Accepts,
@@ -316,11 +322,11 @@ def _elementwise(
     cost: int = 1,
     method: bool = False,
     operator: str | None = None,
-) -> Callable[[OnArrays], Callable[..., Tensor]]:
+) -> Callable[[Any], Callable[..., Tensor]]:
     """Return a decorator that defines an elementwise op by the same computation with NumPy.
 
-    The decorated function takes NumPy and arrays. The op and its public function have its name and
-    docstring.
+    The decorated function takes NumPy and arrays, or declares only the operands if it is NumPy's
+    function of its name. The op and its public function have its name and docstring.
 
     Parameters
     ----------
@@ -341,12 +347,13 @@ def _elementwise(
         operator: "add" defines ``__add__``, ``__radd__`` and ``__iadd__``.
     """
 
-    def define(numpy: Any) -> Callable[..., Tensor]:
-        name = numpy.__name__
+    def define(function: Any) -> Callable[..., Tensor]:
+        name = function.__name__
         text = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
         texts = {"*": text} if isinstance(text, str) else text
+        numpy = function if function.__code__.co_argcount > nin else numpys(name)
         op = Elementwise(name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
-        return function_of(op, doc=numpy.__doc__, ulp=ulp, method=method, operator=operator)
+        return function_of(op, doc=function.__doc__, ulp=ulp, method=method, operator=operator)
 
     return define
 
@@ -421,7 +428,7 @@ def comparison(
     op = Elementwise(
         name,
         wgsl,
-        lambda np, x, y: getattr(np, name)(x, y),
+        numpys(name),
         accepts,
         dtypes.bool_,
         decide=decide,

@@ -66,21 +66,18 @@ elementary = partial(unary, FLOATING, ulp=4)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * y,), cost=12)
-def exp(np: Any, x: Any) -> Any:
+def exp(x: Any) -> Any:
     """Exponential of each element."""
-    return np.exp(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / x,), cost=12)
-def log(np: Any, x: Any) -> Any:
+def log(x: Any) -> Any:
     """Natural logarithm of each element; -inf at 0, NaN for negative numbers."""
-    return np.log(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / (2 * y),), cost=4)
-def sqrt(np: Any, x: Any) -> Any:
+def sqrt(x: Any) -> Any:
     """Square root of each element; NaN for negative numbers."""
-    return np.sqrt(x)
 
 
 def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
@@ -96,21 +93,18 @@ def root_of_squares(squares: Tensor) -> Tensor:
 
 
 @elementary(vjp=lambda g, y, x, _: (g * cos(x),), cost=30)
-def sin(np: Any, x: Any) -> Any:
+def sin(x: Any) -> Any:
     """Sine of each element, in radians; accurate over the whole range."""
-    return np.sin(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (-(g * sin(x)),), cost=30)
-def cos(np: Any, x: Any) -> Any:
+def cos(x: Any) -> Any:
     """Cosine of each element, in radians; accurate over the whole range."""
-    return np.cos(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * (1 + y * y),), cost=34)
-def tan(np: Any, x: Any) -> Any:
+def tan(x: Any) -> Any:
     """Tangent of each element, in radians."""
-    return np.tan(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * (1 - y * y),), cost=16)
@@ -153,9 +147,8 @@ def reciprocal(np: Any, x: Any) -> Any:
     },
     vjp=lambda g, y, x, _: (-g,),
 )
-def negative(np: Any, x: Any) -> Any:
+def negative(x: Any) -> Any:
     """Negative of each element; unsigned integers wrap around."""
-    return np.negative(x)
 
 
 @unary(NUMERIC, "{0}", vjp=lambda g, y, x, _: (g,))
@@ -176,21 +169,19 @@ def positive(np: Any, x: Any) -> Any:
     vjp=lambda g, y, x, _: (g * sign(x).conj(),),
     result=dtypes.real_of,
 )
-def abs(np: Any, x: Any) -> Any:
+def abs(x: Any) -> Any:
     """Absolute value of each element; the lowest integer is unchanged, as in NumPy.
 
     The result for complex numbers is real.
     """
-    return np.abs(x)
 
 
 @unary(NUMERIC, vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,))
-def sign(np: Any, x: Any) -> Any:
+def sign(x: Any) -> Any:
     """Sign of each element: -1, 0 or 1; NaN stays NaN.
 
     For a complex number it is ``x / abs(x)``, or 0.
     """
-    return np.sign(x)
 
 
 def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
@@ -214,9 +205,8 @@ def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
     },
     vjp=lambda g, y, x, _: (g * (2 * x),),
 )
-def square(np: Any, x: Any) -> Any:
+def square(x: Any) -> Any:
     """Square of each element."""
-    return np.square(x)
 
 
 @unary(
@@ -252,29 +242,25 @@ predicate = partial(unary, vjp=NOT_DIFFERENTIABLE, result=dtypes.bool_)
 
 
 @predicate(ANY, {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"})
-def isnan(np: Any, x: Any) -> Any:
+def isnan(x: Any) -> Any:
     """Whether each element is NaN."""
-    return np.isnan(x)
 
 
 @predicate(ANY, {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"})
-def isinf(np: Any, x: Any) -> Any:
+def isinf(x: Any) -> Any:
     """Whether each element is infinite."""
-    return np.isinf(x)
 
 
 @predicate(
     ANY, {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"}
 )
-def isfinite(np: Any, x: Any) -> Any:
+def isfinite(x: Any) -> Any:
     """Whether each element is neither NaN nor infinite."""
-    return np.isfinite(x)
 
 
 @unary(LOGICAL, "!{0}", vjp=NOT_DIFFERENTIABLE)
-def logical_not(np: Any, x: Any) -> Any:
+def logical_not(x: Any) -> Any:
     """Whether each element is zero; NaN is not zero."""
-    return np.logical_not(x)
 
 
 # -- Two operands: arithmetic -------------------------------------------------------------------
@@ -286,9 +272,8 @@ def logical_not(np: Any, x: Any) -> Any:
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
 )
-def add(np: Any, x: Any, y: Any) -> Any:
+def add(x: Any, y: Any) -> Any:
     """Elementwise sum; for bools, whether either is true."""
-    return np.add(x, y)
 
 
 @binary(
@@ -302,9 +287,8 @@ def add(np: Any, x: Any, y: Any) -> Any:
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
 )
-def subtract(np: Any, x: Any, y: Any) -> Any:
+def subtract(x: Any, y: Any) -> Any:
     """Elementwise difference; integers wrap around."""
-    return np.subtract(x, y)
 
 
 multiply = function_of(
@@ -317,15 +301,13 @@ multiply = function_of(
 @binary(
     FLOATING, vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)), operator="truediv", cost=6, ulp=4
 )
-def divide(np: Any, x: Any, y: Any) -> Any:
+def divide(x: Any, y: Any) -> Any:
     """Elementwise quotient as a float: int32 operands give float32."""
-    return np.divide(x, y)
 
 
 @binary(REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
-def floor_divide(np: Any, x: Any, y: Any) -> Any:
+def floor_divide(x: Any, y: Any) -> Any:
     """Quotient rounded down to an integer; an integer divided by 0 gives 0."""
-    return np.floor_divide(x, y)
 
 
 @binary(
@@ -335,9 +317,8 @@ def floor_divide(np: Any, x: Any, y: Any) -> Any:
     cost=30,
     ulp=4,
 )
-def remainder(np: Any, x: Any, y: Any) -> Any:
+def remainder(x: Any, y: Any) -> Any:
     """Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0."""
-    return np.remainder(x, y)
 
 
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
@@ -375,9 +356,8 @@ _power = function_of(POWER, doc="`power`, without its checks.")
     },
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
 )
-def maximum(np: Any, x: Any, y: Any) -> Any:
+def maximum(x: Any, y: Any) -> Any:
     """Elementwise maximum; NaN if either element is NaN."""
-    return np.maximum(x, y)
 
 
 @binary(
@@ -391,9 +371,8 @@ def maximum(np: Any, x: Any, y: Any) -> Any:
     },
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
 )
-def minimum(np: Any, x: Any, y: Any) -> Any:
+def minimum(x: Any, y: Any) -> Any:
     """Elementwise minimum; NaN if either element is NaN."""
-    return np.minimum(x, y)
 
 
 def _grad_at_least(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
@@ -561,21 +540,18 @@ _logical = partial(binary, LOGICAL, vjp=NOT_DIFFERENTIABLE)
 
 
 @_logical("{0} & {1}")
-def logical_and(np: Any, x: Any, y: Any) -> Any:
+def logical_and(x: Any, y: Any) -> Any:
     """Whether both elements are nonzero."""
-    return np.logical_and(x, y)
 
 
 @_logical("{0} | {1}")
-def logical_or(np: Any, x: Any, y: Any) -> Any:
+def logical_or(x: Any, y: Any) -> Any:
     """Whether either element is nonzero."""
-    return np.logical_or(x, y)
 
 
 @_logical("{0} != {1}")
-def logical_xor(np: Any, x: Any, y: Any) -> Any:
+def logical_xor(x: Any, y: Any) -> Any:
     """Whether exactly one element is nonzero."""
-    return np.logical_xor(x, y)
 
 
 # -- Three operands -----------------------------------------------------------------------------
