@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from py_tensor.base import dtypes
@@ -118,29 +118,6 @@ def _identity(dtype: DType) -> tuple[complex]:
 # -- Definitions --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Definition:
-    """What a public reduction is made of.
-
-    Attributes
-    ----------
-    op, of_floats : Reduction
-        The op, and that for floats.
-    accepts : Accepts
-        The accepted dtypes, and those in which it computes.
-    empty
-        The result for no elements; None raises an error.
-    combine : callable, optional
-        The function of two operands that combines a result with `initial`.
-    """
-
-    op: Reduction
-    of_floats: Reduction
-    accepts: Accepts
-    empty: Scalar | None
-    combine: Callable[..., Tensor] | None
-
-
 def fold_by(
     name: str, function: Any, identity: Callable[[DType], Scalar], **traits: Any
 ) -> Reduction:
@@ -162,73 +139,86 @@ def fold_by(
     )
 
 
-def reduction(
-    op: Reduction,
-    *,
-    doc: str,
-    empty: Scalar | None = None,
-    accepts: Accepts | None = None,
-    combine: Callable[..., Tensor] | None = None,
-    of_floats: Reduction | None = None,
-) -> Callable[..., Tensor]:
-    """Create the public function and the method of a reduction, with NumPy's options.
+@dataclass(frozen=True, slots=True, eq=False)
+class reduction:  # noqa: N801 - a decorator
+    """Creates the public function and the method of a declared reduction, with NumPy's options.
 
-    The parameters are those of `_Definition`. With `combine` the function takes `initial`, and if
-    it converts integers to wider ones (`SUMMED`), also `dtype`.
+    The function has the name and the docstring of the declaration. With `combine` it takes
+    `initial`, and if it converts integers to wider ones (`SUMMED`), also `dtype`.
+
+    Attributes
+    ----------
+    op, of_floats : Reduction
+        The op, and that for floats if it is another one.
+    accepts : Accepts
+        The accepted dtypes, and those in which it computes; by default those of the op.
+    empty
+        The result for no elements; None raises an error.
+    combine : callable, optional
+        The function of two operands that combines a result with `initial`.
     """
-    defined = _Definition(op, of_floats or op, accepts or op.accepts, empty, combine)
 
-    def of_sums(
-        a: Operand,
-        axis: Axes = None,
-        dtype: object = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, dtype, out, initial, where)
+    op: Reduction
+    _: KW_ONLY
+    empty: Scalar | None = None
+    accepts: Accepts | None = None
+    combine: Callable[..., Tensor] | None = None
+    of_floats: Reduction | None = None
 
-    def of_extremes(
-        a: Operand,
-        axis: Axes = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, None, out, initial, where)
+    def __call__(self, declared: Any) -> Callable[..., Tensor]:
+        name = self.op.name
 
-    def of_truths(
-        a: Operand,
-        axis: Axes = None,
-        out: Out = None,
-        keepdims: bool = False,
-        *,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, None, out, None, where)
+        def of_sums(
+            a: Operand,
+            axis: Axes = None,
+            dtype: object = None,
+            out: Out = None,
+            keepdims: bool = False,
+            initial: Scalar | None = None,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, dtype, out, initial, where)
 
-    def of_positions(
-        a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-    ) -> Tensor:
-        x = a
-        if type(axis) is not int or not getattr(x, "ndim", 0):
-            x = tensor_of(x, op.name)
-            axis = axis if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
-            if not x.ndim:  # the index in an axis of one element
-                x, axis, keepdims = x.reshape((1,)), 0, False
-        return _fold(defined, x, axis, keepdims, None, out, None, True)
+        def of_extremes(
+            a: Operand,
+            axis: Axes = None,
+            out: Out = None,
+            keepdims: bool = False,
+            initial: Scalar | None = None,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, None, out, initial, where)
 
-    function: Any = of_extremes if combine is not None else of_truths
-    if op.indexed:
-        function = of_positions
-    elif defined.accepts is SUMMED:
-        function = of_sums
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = inspect.cleandoc(doc)
-    register(function, op)
-    return function
+        def of_truths(
+            a: Operand,
+            axis: Axes = None,
+            out: Out = None,
+            keepdims: bool = False,
+            *,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, None, out, None, where)
+
+        def of_positions(
+            a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+        ) -> Tensor:
+            x = a
+            if type(axis) is not int or not getattr(x, "ndim", 0):
+                x = tensor_of(x, name)
+                axis = axis if axis is None else normalize_axis(name, axis, x.ndim, of_scalar=True)
+                if not x.ndim:  # the index in an axis of one element
+                    x, axis, keepdims = x.reshape((1,)), 0, False
+            return _fold(self, x, axis, keepdims, None, out, None, True)
+
+        function: Any = of_extremes if self.combine is not None else of_truths
+        if self.op.indexed:
+            function = of_positions
+        elif self.accepts is SUMMED:
+            function = of_sums
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = inspect.cleandoc(declared.__doc__ or "")
+        register(function, self.op)
+        return function
 
 
 def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
@@ -241,26 +231,27 @@ def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
 
 
 def _steps_of(
-    defined: _Definition, meta: Meta, axis: Axes, keepdims: bool, dtype: DType | None
+    defined: reduction, meta: Meta, axis: Axes, keepdims: bool, dtype: DType | None
 ) -> tuple[Step, ...] | None:
     """Return the nodes from an operand to its reduction in a dtype; None if nothing is reduced."""
     op = defined.op
-    target = defined.accepts.check(op.name, meta.dtype) if dtype is None else dtype
+    accepts = defined.accepts or op.accepts
+    target = accepts.check(op.name, meta.dtype) if dtype is None else dtype
     axes = normalize_axes(op.name, axis, len(meta.shape), of_scalar=True)
     if not axes or not meta.size:
         return None
     cast = () if meta.dtype is target else ((CAST, target),)
-    folded = defined.of_floats if target.is_floating else op, axes
+    folded = defined.of_floats if target.is_floating and defined.of_floats else op
     shape = () if keepdims else ((RESHAPE, dropped(meta.shape, axes)),)
-    return steps(meta, *cast, folded, *shape)
+    return steps(meta, *cast, (folded, axes), *shape)
 
 
-_Key = tuple[_Definition, Meta, Axes, bool, DType | None]
+_Key = tuple[reduction, Meta, Axes, bool, DType | None]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
 def _reduce(
-    defined: _Definition, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
+    defined: reduction, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
 ) -> Tensor:
     """Record a reduction in the dtype of the elements. `empty` is the result for no elements."""
     op = defined.op
@@ -304,7 +295,7 @@ def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
 
 
 def _fold(
-    defined: _Definition,
+    defined: reduction,
     x: Operand,
     axis: Axes,
     keepdims: bool,
@@ -322,7 +313,7 @@ def _fold(
         steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
         if steps is not None:
             return Tensor(follow(node, steps))
-    accepts, empty, name = defined.accepts, defined.empty, defined.op.name
+    accepts, empty, name = defined.accepts or defined.op.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
         x = tensor_of(x, name)
@@ -403,27 +394,26 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
 
 # -- Sums and products --------------------------------------------------------------------------
 
-sum = reduction(
-    SUM,
-    accepts=SUMMED,
-    combine=add,
-    empty=0,
-    doc="""Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
+
+@reduction(SUM, accepts=SUMMED, combine=add, empty=0)
+def sum(a: Any) -> Any:
+    """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
     8- and 16-bit integers are summed in int32 or uint32, bools in int32. Integer sums wrap around.
     With `out` and no `dtype`, the sum is computed in the common dtype of `a` and `out`; integers
     for an `out` of floats are summed exactly. `initial` is added, and elements where `where` is
     false are ignored.
-    """,
-)
+    """
+
+
 PROD = fold_by("prod", multiply, lambda dtype: 1, rounds=True, vjp=_grad_prod)
-prod = reduction(
-    PROD,
-    accepts=SUMMED,
-    combine=multiply,
-    empty=1,
-    doc="Product over `axis`; an empty product is 1; dtypes and options as in `sum`.",
-)
+
+
+@reduction(PROD, accepts=SUMMED, combine=multiply, empty=1)
+def prod(a: Any) -> Any:
+    """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
+
+
 CUMSUM = Scan(
     "cumsum",
     fold=replace(SUM, identity=_identity),
@@ -460,11 +450,9 @@ def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
     )
 
 
-max = reduction(
-    MAX,
-    of_floats=_of_ranks(MAX, "rank_f32", RANK_OF_LOWEST),
-    combine=maximum,
-    doc="""Maximum over `axis`; NaN if an element is NaN.
+@reduction(MAX, of_floats=_of_ranks(MAX, "rank_f32", RANK_OF_LOWEST), combine=maximum)
+def max(a: Any) -> Any:
+    """Maximum over `axis`; NaN if an element is NaN.
 
     `initial` is one more candidate; it is required with `where`.
 
@@ -472,14 +460,12 @@ max = reduction(
     ------
     ValueError
         If there are no elements and no `initial`.
-    """,
-)
-min = reduction(
-    MIN,
-    of_floats=_of_ranks(MIN, "rank_min_f32", RANK_OF_HIGHEST),
-    combine=minimum,
-    doc="Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`.",
-)
+    """
+
+
+@reduction(MIN, of_floats=_of_ranks(MIN, "rank_min_f32", RANK_OF_HIGHEST), combine=minimum)
+def min(a: Any) -> Any:
+    """Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`."""
 
 
 def _arg(name: str, key: str) -> Reduction:
@@ -519,32 +505,33 @@ def _arg(name: str, key: str) -> Reduction:
 _BOOLS_IN_WORDS = Accepts(
     "biufc", lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype, NUMERIC.words
 )
-argmax = reduction(
-    _arg("argmax", "order_key"),
-    accepts=_BOOLS_IN_WORDS,
-    doc="""Index (int32) of the first largest element along `axis`, or in the flattened tensor.
+
+
+@reduction(_arg("argmax", "order_key"), accepts=_BOOLS_IN_WORDS)
+def argmax(a: Any) -> Any:
+    """Index (int32) of the first largest element along `axis`, or in the flattened tensor.
 
     NaN counts as the largest. Raises ValueError for no elements and ShapeError for more than 2**31.
-    """,
-)
-argmin = reduction(
-    _arg("argmin", "order_key_min"),
-    accepts=_BOOLS_IN_WORDS,
-    doc="Index (int32) of the first smallest element; NaN counts as the smallest.",
-)
+    """
+
+
+@reduction(_arg("argmin", "order_key_min"), accepts=_BOOLS_IN_WORDS)
+def argmin(a: Any) -> Any:
+    """Index (int32) of the first smallest element; NaN counts as the smallest."""
+
 
 # -- Truth --------------------------------------------------------------------------------------
 
-any = reduction(
-    fold_by("any", logical_or, lambda dtype: False, vjp=NOT_DIFFERENTIABLE),
-    empty=False,
-    doc="Return whether any element over `axis` is nonzero.",
-)
-all = reduction(
-    fold_by("all", logical_and, lambda dtype: True, vjp=NOT_DIFFERENTIABLE),
-    empty=True,
-    doc="Return whether all elements over `axis` are nonzero.",
-)
+
+@reduction(fold_by("any", logical_or, lambda dtype: False, vjp=NOT_DIFFERENTIABLE), empty=False)
+def any(a: Any) -> Any:
+    """Return whether any element over `axis` is nonzero."""
+
+
+@reduction(fold_by("all", logical_and, lambda dtype: True, vjp=NOT_DIFFERENTIABLE), empty=True)
+def all(a: Any) -> Any:
+    """Return whether all elements over `axis` are nonzero."""
+
 
 # -- Means --------------------------------------------------------------------------------------
 
