@@ -159,11 +159,7 @@ def copysign(x: Any, y: Any) -> Any:
     """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
 
 
-@binary(
-    AT_LEAST_SINGLE,
-    vjp=lambda g, y, a, b, _: (g, None),
-    ulp=1,
-)
+@binary(AT_LEAST_SINGLE, vjp=lambda g, y, a, b, _: (g, None), ulp=1)
 def nextafter(x: Any, y: Any) -> Any:
     """The next floating-point number after `x1` towards `x2`; float16 operands use float32."""
 
@@ -372,12 +368,7 @@ def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None
 # -- Parts of floats ------------------------------------------------------------------------------
 
 
-@unary(
-    AT_LEAST_SINGLE,
-    vjp=NOT_DIFFERENTIABLE,
-    ulp=1,
-    method=False,
-)
+@unary(AT_LEAST_SINGLE, vjp=NOT_DIFFERENTIABLE, ulp=1, method=False)
 def spacing(x: Any) -> Any:
     """Distance from each element to the next number away from 0, with its sign.
 

@@ -426,13 +426,7 @@ def comparison(
     """
     decide = _deciding(operator)
     op = Elementwise(
-        name,
-        wgsl,
-        numpys(name),
-        accepts,
-        dtypes.bool_,
-        decide=decide,
-        vjp=NOT_DIFFERENTIABLE,
+        name, wgsl, numpys(name), accepts, dtypes.bool_, decide=decide, vjp=NOT_DIFFERENTIABLE
     )
 
     def record(x: Operand, y: Operand) -> Tensor:

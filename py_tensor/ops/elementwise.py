@@ -292,9 +292,7 @@ def subtract(x: Any, y: Any) -> Any:
 
 
 multiply = function_of(
-    MUL,
-    operator="mul",
-    doc="Elementwise product; for bools, whether both are true.",
+    MUL, operator="mul", doc="Elementwise product; for bools, whether both are true."
 )
 
 

@@ -43,11 +43,7 @@ __all__ = [
 
 
 def take(
-    a: Operand,
-    indices: Operand,
-    axis: int | None = None,
-    out: Out = None,
-    mode: str = "raise",
+    a: Operand, indices: Operand, axis: int | None = None, out: Out = None, mode: str = "raise"
 ) -> Tensor:
     """Take the elements along `axis` at `indices`; None takes from the flattened tensor.
 

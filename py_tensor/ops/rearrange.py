@@ -101,8 +101,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], along)
     (count,) = counts
     return reshape_copy(
-        x.expand_dims(along + 1).expand((*before, n, count, *behind)),
-        (*before, n * count, *behind),
+        x.expand_dims(along + 1).expand((*before, n, count, *behind)), (*before, n * count, *behind)
     )
 
 

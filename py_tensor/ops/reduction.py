@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
+from py_tensor.base.dtypes import FLOATING, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.ir.bind import Recipes, Step, follow, steps
@@ -21,7 +21,6 @@ from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
-    absolute,
     add,
     equal,
     isnan,
@@ -31,19 +30,9 @@ from py_tensor.ops.elementwise import (
     minimum,
     multiply,
     root_of_squares,
-    subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import (
-    along_axis,
-    concat,
-    converted,
-    flip,
-    pad_constant,
-    permute,
-    reshape,
-    sliced,
-)
+from py_tensor.ops.movement import along_axis, as_floating, converted, flip, pad_constant, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import Composition, build
@@ -74,12 +63,12 @@ def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tup
 def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """Multiply by the elements before and those after each: a quotient is wrong beside a 0."""
     order = (*(a for a in builtins.range(x.ndim) if a not in axes), *axes)
-    moved, last = permute(x, order), x.ndim - len(axes)
-    flat = reshape(moved, (*moved.shape[:last], -1))
+    moved, last = x.permute(order), x.ndim - len(axes)
+    flat = moved.reshape((*moved.shape[:last], -1))
     others = _product_before(flat, last) * flip(_product_before(flip(flat, last), last), last)
-    of_flat = reshape(permute(g, order), (*moved.shape[:last], 1)) * others
+    of_flat = g.permute(order).reshape((*moved.shape[:last], 1)) * others
     back = tuple(order.index(a) for a in builtins.range(x.ndim))
-    return (permute(reshape(of_flat, moved.shape), back),)
+    return (of_flat.reshape(moved.shape).permute(back),)
 
 
 def _product_before(x: Tensor, axis: int) -> Tensor:
@@ -108,11 +97,6 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
         factors = factors * _shifted(factors, axis, (0, step), 1)
         step *= 2
     return (_shifted(y, axis, (1, 0), 1) * sums,)
-
-
-def _identity(dtype: DType) -> tuple[complex]:
-    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
-    return (-dtypes.converter(dtype)(0),)
 
 
 # -- Definitions --------------------------------------------------------------------------------
@@ -273,13 +257,6 @@ def _reduce(
     return y if keepdims else y.reshape(dropped(shape, axes))
 
 
-def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
-    """Return the operand in the dtype in which the reduction computes."""
-    x = tensor_of(x, op)
-    target = dtypes.parse(dtype) if dtype is not None else accepts.check(op, x.dtype)
-    return converted(x, target)
-
-
 def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
     """Return all values and the mask of a selection whose number of elements is not known yet.
 
@@ -323,7 +300,8 @@ def _fold(
             x = converted(x, dtype_into(name, x.dtype, x.device, out, added=added))
         else:
             x = converted(x, wider)
-    x = _through(accepts, x, name, dtype)
+    x = tensor_of(x, name)
+    x = converted(x, accepts.check(name, x.dtype) if dtype is None else dtypes.parse(dtype))
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
     if where is not True:
@@ -334,12 +312,12 @@ def _fold(
         x = choose(where, x, least)
     if initial is not None and empty is None and not x.size:
         empty = initial
-    y = _reduce(defined, x, axis, keepdims, empty=empty)
+
+    def compute(dtype: DType) -> Tensor:
+        return _reduce(defined, converted(x, dtype), axis, keepdims, empty=empty)
+
+    y = compute(x.dtype)
     if element_dtype is not None:
-
-        def compute(dtype: DType) -> Tensor:
-            return _reduce(defined, converted(x, dtype), axis, keepdims, empty=empty)
-
         y = as_floats(name, element_dtype, x.device, out, compute, y)
     if initial is not None:
         assert defined.combine is not None
@@ -414,18 +392,19 @@ def prod(a: Any) -> Any:
     """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
 
 
-CUMSUM = Scan(
-    "cumsum",
-    fold=replace(SUM, identity=_identity),
-    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumsum,
-)
-CUMPROD = Scan(
-    "cumprod",
-    fold=PROD,
-    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumprod,
-)
+def scan_by(name: str, function: str, fold: Reduction, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
+    """Return the op that scans with an elementwise function, which `fold` reduces with."""
+
+    def on_arrays(np: Any, x: Any, axis: int) -> Any:
+        return getattr(np, function).accumulate(x, axis, x.dtype)
+
+    return Scan(name, fold=fold, numpy=on_arrays, vjp=vjp)
+
+
+# A sum begins with -0 for floats, because 0 would change a first element of -0 to 0.
+_FROM_ZERO = replace(SUM, identity=lambda dtype: (-dtypes.converter(dtype)(0),))
+CUMSUM = scan_by("cumsum", "add", _FROM_ZERO, _grad_cumsum)
+CUMPROD = scan_by("cumprod", "multiply", PROD, _grad_cumprod)
 
 # -- Extremes -----------------------------------------------------------------------------------
 
@@ -435,14 +414,10 @@ MIN = fold_by("min", minimum, lambda dtype: dtypes.ends_of(dtype)[1], vjp=_grad_
 
 def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
     """Return an op that compares floats by rank: one instruction instead of ten for NaN and -0."""
-
-    def start(dtype: DType) -> tuple[int]:
-        return (identity,)
-
     return replace(
         op,
         components=("i32",),
-        identity=start,
+        identity=lambda dtype: (identity,),
         element={"f32": (f"{rank}({{x}})",)},
         combine={"f32": op.combine["*"]},
         result="f32_from_rank({a0})",
@@ -557,7 +532,8 @@ def mean(
         common = dtype_into("mean", a.dtype, a.device, out)
         are_integers = a.dtype.is_integer and common.is_integer
         dtype = a.dtype if are_integers else float_into("mean", a, out)
-    x = tensor_of(a, "mean") if dtype is None else _through(FLOATING, a, "mean", dtype)
+    x = tensor_of(a, "mean")
+    x = x if dtype is None else converted(x, dtypes.parse(dtype))
     if dtype is not None and not x.dtype.is_inexact:
         y = _truncated_mean(x, axis, keepdims, where)
     elif where is True:
@@ -575,12 +551,12 @@ def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Te
     total = sum(x, axis, wide, None, keepdims, where=where)
     count = _counted(x, axis, "mean", keepdims, where)
     count = converted(count, wide) if isinstance(count, Tensor) else int(count)
-    quotient = absolute(total) // count
+    quotient = builtins.abs(total) // count
     return converted(choose(total < 0, -quotient, quotient), x.dtype)
 
 
 def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True) -> Tensor:
-    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axis, x.ndim)
+    x, axes = as_floating(x, "mean"), normalize_axes("mean", axis, x.ndim)
     if not x.ndim:  # `where` may have more axes, over which the default reduces, too
         axes = axis
     total = sum(_summable(x), axes, keepdims=keepdims, where=where)
@@ -640,10 +616,10 @@ def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
         x = a
         if is_plain and where is True and dtype is None:
             x, where = _values_and_mask(x, axis)
-        if dtype is None and out is not None:
-            x = tensor_of(x, name)
-            dtype = float_into(name, x, out)
-        x = _through(FLOATING, x, name, dtype)
+        x = tensor_of(x, name)
+        if dtype is None:
+            dtype = FLOATING.check(name, x.dtype) if out is None else float_into(name, x, out)
+        x = converted(x, dtypes.parse(dtype))
         axes = normalize_axes(name, axis, x.ndim)
         if is_plain and where is True:
             variance = _whole_variance((x,), axes, missing, bool(keepdims))
@@ -667,7 +643,7 @@ def _variance(
         center = mean(x, axes, keepdims=True, where=where)
     count = _counted(x, axes, "var", keepdims, where)
     largest = maximum if isinstance(count, Tensor) else builtins.max
-    total = sum(squared_length(subtract(x, center)), axes, keepdims=keepdims, where=where)
+    total = sum(squared_length(x - center), axes, keepdims=keepdims, where=where)
     variance, real = total / largest(count - correction, 0.0), dtypes.real_of(x.dtype)
     return converted(variance, real) if real.is_floating else variance
 
@@ -696,7 +672,7 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
 def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Number (int32) of nonzero elements over `axis`; NaN is nonzero."""
     a, where = _values_and_mask(a, axis)
-    x = _through(LOGICAL, a, "count_nonzero")
+    x = converted(tensor_of(a, "count_nonzero"), dtypes.bool_)
     return sum(x, axis, keepdims=keepdims, where=where)
 
 
@@ -708,7 +684,7 @@ def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) 
     axes = normalize_axes("ptp", axis, x.ndim, of_scalar=True)
     if not size_of(tuple(x.shape[i] for i in axes)):
         raise _no_elements("ptp", axis, x.shape)
-    y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    y = max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
     return stored("ptp", y, out)
 
 
@@ -786,8 +762,7 @@ def _of_standard(op: Scan, name: str, identity: int) -> Callable[..., Tensor]:
         y = scanned(op, name, x, axis, dtype, out)
         if include_initial:
             along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
-            shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
-            y = concat([full(shape, identity, dtype=y.dtype, device=y.device), y], along)
+            y = pad_constant(y, [(int(a == along), 0) for a in builtins.range(y.ndim)], identity)
         return stored_whole(name, y, out)
 
     function.__name__ = function.__qualname__ = name

@@ -27,7 +27,7 @@ from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis
 from py_tensor.codegen.writer import apply_text, wrapped
 from py_tensor.ir.bind import is_recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
-from py_tensor.ir.op import Elementwise, Reduction, Scan
+from py_tensor.ir.op import Elementwise, Reduction
 from py_tensor.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
@@ -40,7 +40,7 @@ from py_tensor.ops.movement import concat, converted, expand, permute, reshape, 
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scan_by, scanned
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -89,15 +89,6 @@ def _odd_number(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return copy_or_scalar(_dropping_axes(XOR, x, axes))
 
 
-def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
-    return Scan(
-        f"running {fold.name}",
-        fold=fold,
-        numpy=lambda np, x, axis: getattr(np, function).accumulate(x, axis=axis),
-        vjp=vjp,
-    )
-
-
 AND = _of_bits(bitwise_and, _every_bit)
 OR = _of_bits(bitwise_or, lambda dtype: 0)
 XOR = _of_bits(bitwise_xor, lambda dtype: 0)
@@ -106,13 +97,13 @@ KERNELS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
     "logical_xor": _odd_number, "bitwise_and": partial(_dropping_axes, AND),
     "bitwise_or": partial(_dropping_axes, OR), "bitwise_xor": partial(_dropping_axes, XOR),
 }  # fmt: skip
-MAXIMA = _scan_by(MAX, "maximum", _grad_extremes)
-MINIMA = _scan_by(MIN, "minimum", _grad_extremes)
-XORS = _scan_by(XOR, "bitwise_xor")
+MAXIMA = scan_by("running max", "maximum", MAX, _grad_extremes)
+MINIMA = scan_by("running min", "minimum", MIN, _grad_extremes)
+XORS = scan_by("running bitwise_xor", "bitwise_xor", XOR)
 SCANS = {
     "maximum": MAXIMA, "minimum": MINIMA, "logical_or": MAXIMA, "logical_and": MINIMA,
-    "logical_xor": XORS, "bitwise_and": _scan_by(AND, "bitwise_and"),
-    "bitwise_or": _scan_by(OR, "bitwise_or"), "bitwise_xor": XORS,
+    "logical_xor": XORS, "bitwise_and": scan_by("running bitwise_and", "bitwise_and", AND),
+    "bitwise_or": scan_by("running bitwise_or", "bitwise_or", OR), "bitwise_xor": XORS,
 }  # fmt: skip
 
 _IN_RANGE = {*SCANS, "fmax", "fmin"}
@@ -235,7 +226,7 @@ def _folded(
     rows = _rows(x, axes, kept)
     if name == "subtract" and chosen is None:
         minuend, rest = (rows[0], rows[1:]) if first is None else (first, rows)
-        return subtract(minuend, sum(rest, 0, x.dtype))
+        return subtract(minuend, rest.sum(0, x.dtype))
     if chosen is None and _is_kernel(function, x):
         whole = rows if first is None else concat([reshape(first, (1, *kept)), rows])
         y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
