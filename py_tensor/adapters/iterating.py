@@ -154,7 +154,7 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
                 arrays, names_used, op_flags, int64s, order, op_axes=op_axes, itershape=itershape
             )
         types = _dtypes(op_dtypes, count)
-        common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
+        common = common_dtype(coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
         self._is_whole = "external_loop" in names

@@ -14,27 +14,7 @@ from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
 from py_tensor.ops.define import EXACT, binary, composed, function_of, register, unary, with_options
-from py_tensor.ops.elementwise import (
-    abs,
-    add,
-    clip,
-    divide,
-    equal,
-    exp,
-    floor_divide,
-    greater,
-    isinf,
-    isnan,
-    maximum,
-    minimum,
-    multiply,
-    not_equal,
-    power,
-    predicate,
-    remainder,
-    sin,
-    where,
-)
+from py_tensor.ops.elementwise import abs, isinf, isnan, maximum, minimum, predicate, sin, where
 from py_tensor.ops.movement import as_floating, converted
 from py_tensor.ops.operands import Operand, Scalar, as_ndarray, goes_first, takes, whole_number
 from py_tensor.ops.out import Out, stored
@@ -96,8 +76,8 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
     scale = float(f"1e{builtins.abs(digits)}")
     if digits > 0:
-        return divide(_to_integers(multiply(x, scale)), scale)
-    return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)
+        return _to_integers(x * scale) / scale
+    return _to_integers(x / scale) * scale if digits else _to_integers(x)
 
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:
@@ -105,11 +85,10 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     if x.dtype.is_small:  # twice the rest may not fit
         return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
     if not dtypes.holds(x.dtype, unit) or x.dtype.is_bool:
-        return multiply(x, False)
+        return x * False
     multiples, rest = divmod(x, unit)
-    twice, odd = multiply(rest, 2), remainder(multiples, 2)
-    up = greater(add(twice, odd), unit)  # both twice and unit are even
-    return multiply(add(multiples, up), unit)
+    up = rest * 2 + multiples % 2 > unit  # both twice the rest and the unit are even
+    return (multiples + up) * unit
 
 
 @composed(REAL_WITH_BOOL_AS_INT8, ulp=None, nout=2)
@@ -118,7 +97,7 @@ def divmod(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
     Both are within 4 ulp in float32.
     """
-    return floor_divide(x, y), remainder(x, y)
+    return x // y, x % y
 
 
 def _divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
@@ -153,7 +132,7 @@ def signbit(x: Any) -> Any:
 @binary(
     REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
-    vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
+    vjp=lambda g, y, a, b, _: (where(signbit(a) == signbit(b), g, -g), None),
 )
 def copysign(x: Any, y: Any) -> Any:
     """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
@@ -167,7 +146,7 @@ def nextafter(x: Any, y: Any) -> Any:
 @composed(REAL_FLOATING)
 def heaviside(x: Tensor, y: Tensor) -> Tensor:
     """Heaviside step function: 0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``."""
-    return where(equal(x, 0), y, where(isnan(x), x, x > 0))
+    return where(x == 0, y, where(isnan(x), x, x > 0))
 
 
 @composed(REAL_FLOATING)
@@ -217,7 +196,7 @@ def arctan2(x: Any, y: Any) -> Any:
 
 @binary(
     REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
+    vjp=lambda g, y, a, b, _: _grad_hypot(g, where(y == 0, 1, y), a, b),
     cost=20,
     ulp=4,
 )
@@ -239,7 +218,7 @@ def sinc(x: Operand) -> Tensor:
     """
     x = as_floating(x, "sinc")
     if x.dtype.is_complex:
-        return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
+        return where(x == 0, 1.0, sin(x * math.pi) / (x * math.pi))
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirror at 1/2, so that the sine is that of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
@@ -258,8 +237,8 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
 
     In float32 within 4 ulp of the largest of the result, the operands and 1.
     """
-    apart = abs(where(equal(x, y), 0.0, x - y))  # 0 for equal infinities too
-    return maximum(x, y) + log1p(exp(-apart))
+    apart = abs(where(x == y, 0.0, x - y))  # 0 for equal infinities too
+    return maximum(x, y) + log1p((-apart).exp())
 
 
 @composed(REAL_FLOATING, ulp=None)
@@ -268,14 +247,14 @@ def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
 
     In float32 within 4 ulp of the largest of the result, the operands and 1.
     """
-    apart = abs(where(equal(x, y), 0.0, x - y))
+    apart = abs(where(x == y, 0.0, x - y))
     return maximum(x, y) + log1p(exp2(-apart)) * math.log2(math.e)
 
 
 @composed(FLOATING, ulp=4)
 def float_power(x: Tensor, y: Tensor) -> Tensor:
     """Each element of `x1` raised to the power of the element of `x2`, as a float."""
-    return power(x, y)
+    return x**y
 
 
 # -- Rounding and remainders --------------------------------------------------------------------
@@ -297,9 +276,9 @@ def fix(x: Tensor) -> Tensor:
 def fmod(x: Tensor, y: Tensor) -> Tensor:
     """Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0."""
     if x.dtype.is_floating:
-        return copysign(remainder(abs(x), abs(y)), x)
-    rest = remainder(x, y)
-    return where(not_equal(rest, 0) & not_equal(x < 0, y < 0), rest - y, rest)
+        return copysign(abs(x) % abs(y), x)
+    rest = x % y
+    return where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
 
 
 # -- NaN ----------------------------------------------------------------------------------------
@@ -356,8 +335,8 @@ def nan_to_num(
 def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None) -> Tensor:
     largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
-    finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
-    finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    finite = where(x == math.inf, largest if posinf is None else posinf, finite)
+    finite = where(x == -math.inf, -largest if neginf is None else neginf, finite)
     if finite.shape != x.shape:
         raise ShapeError(
             f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
@@ -455,7 +434,7 @@ def _ldexp(x1: Operand, x2: Operand) -> Tensor:
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     wide = dtypes.at_least_single(x.dtype)  # bfloat16 does not hold all the exponents
-    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), wide)
+    kept = converted(powers.clip(-MAX_POWER, MAX_POWER), wide)
     return converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
 
 

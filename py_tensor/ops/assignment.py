@@ -25,14 +25,7 @@ from py_tensor.ops.gather import (
 )
 from py_tensor.ops.indexing import getitem, setitem, write
 from py_tensor.ops.movement import along_axis, concat, converted, reshape_copy
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    copy_or_scalar,
-    node_of,
-    number_like,
-    on_one_device,
-)
+from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like, on_one_device
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.sorting import partition, sort
@@ -171,7 +164,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     source = as_given(dst, src, "copyto")
     if number is None:
         dtype = source.dtype
-    elif isinstance(src, Scalar):
+    elif isinstance(src, int | float | complex):
         dtype = of_scalar(src)
     else:  # NumPy's number: its own dtype, also one of 64 bits
         scalar: Any = src

@@ -24,7 +24,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, check_option, check_order
 from py_tensor.ir.bind import Recipes, follow
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Derivative, Meta, Op, meta_of
 from py_tensor.ir.op import Elementwise, OnArrays
 from py_tensor.ops.operands import (
     Operand,
@@ -38,20 +38,11 @@ from py_tensor.ops.operands import (
     takes,
     takes_numbers,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
 from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
-# The types of defined functions.
-Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
-
-
-# The derivatives in definitions: vjp(g, y, *operands, None), which returns a gradient or None for
-# each operand.
-UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
-BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
-
 
 _IDENTITIES: dict[str, Scalar] = {
     **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
@@ -198,14 +189,16 @@ def _taking_options(
             raise TypeError(f"{name}: takes {expected}, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
             wanted = _computed_dtype(name, gives, dtype)
-            check_options(name, accepts, operands[:count], wanted, casting, signature, order)
-            if wanted is not None:
-                operands = (*_in_dtype(name, operands[:count], wanted), *operands[count:])
+            first = in_options(name, accepts, operands[:count], wanted, casting, signature, order)
+            operands = (*first, *operands[count:])
         results = record(*operands)
-        if nout == 2:
-            out = (None, None) if out is None else out
-            return stored_both(name, results, out, where, casting)
-        return stored(name, results, out, where, casting)
+        if nout == 1:
+            return stored(name, results, out, where, casting)
+        targets = (None, None) if out is None else out
+        if not isinstance(targets, tuple) or len(targets) != 2:
+            raise TypeError(f"{name}: out must be a tuple of two, one for each result")
+        pairs = zip(results, targets, strict=True)
+        return tuple(stored(name, *pair, where, casting) for pair in pairs)
 
     def function(*operands: Operand, **options: Any) -> Any:
         # Most calls have no options; Python would set each of them to its default.
@@ -238,7 +231,7 @@ def _signature(function: Callable[..., Any], nin: int, nout: int) -> inspect.Sig
     return _signatures[nin, nout]
 
 
-def check_options(
+def in_options(
     op: str,
     accepts: Accepts,
     operands: Sequence[Operand],
@@ -246,8 +239,8 @@ def check_options(
     casting: str,
     signature: object,
     order: object,
-) -> None:
-    """Check options of NumPy's elementwise functions that do not change the result.
+) -> Sequence[Operand]:
+    """Return operands in the dtype to compute in, and check the options of NumPy's functions.
 
     `subok` is not checked, because results are always tensors.
 
@@ -269,9 +262,9 @@ def check_options(
         target = dtypes.parse(dtype)
         accepts.check_converted(op, target)
     elif casting == SAME_KIND:
-        return
+        return operands
     else:
-        target = accepts.check(op, common_dtype(op, coerced))
+        target = accepts.check(op, common_dtype(coerced))
     for x in coerced:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
@@ -279,6 +272,7 @@ def check_options(
             number_dtype = dtypes.of_scalar(x)
             number_dtype = target if number_dtype.is_signed and target.is_unsigned else number_dtype
             check_kind(op, number_dtype, target, "casting='unsafe' allows it")
+    return operands if dtype is None else _in_dtype(op, operands, target)
 
 
 def _computed_dtype(
@@ -316,7 +310,7 @@ def _elementwise(
     accepts: Accepts,
     wgsl: str | Mapping[str, str] | None = None,
     *,
-    vjp: UnaryVjp | BinaryVjp | NotDifferentiable,
+    vjp: Derivative,
     result: DType | Callable[[DType], DType] | None = None,
     ulp: float = EXACT,
     cost: int = 1,
@@ -399,7 +393,7 @@ def function_of(
 _Recipes = Recipes[Any, Recorded | None]
 
 
-def _recording_one(recipes: _Recipes, other: Unary) -> Unary:
+def _recording_one(recipes: _Recipes, other: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the op of one operand for a tensor; `other` handles all other operands."""
 
     def function(x: Operand, /) -> Tensor:

@@ -12,19 +12,7 @@ from functools import partial
 from typing import Any, cast
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import (
-    ANY,
-    FLOATING,
-    INTEGRAL_AS_INT,
-    LOGICAL,
-    NUMERIC,
-    REAL,
-    REAL_FLOATING,
-    REAL_NUMERIC,
-    REAL_WITH_BOOL_AS_INT8,
-    WITH_BOOL_AS_INT8,
-    integer_range,
-)
+from py_tensor.base.dtypes import ANY, FLOATING, LOGICAL, NUMERIC, REAL, WITH_BOOL_AS_INT8
 from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
@@ -117,7 +105,7 @@ def tanh(np: Any, x: Any) -> Any:
     return tangent
 
 
-@unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g * y * (1 - y),), cost=16, ulp=4)
+@unary(dtypes.REAL_FLOATING, vjp=lambda g, y, x, _: (g * y * (1 - y),), cost=16, ulp=4)
 def sigmoid(np: Any, x: Any) -> Any:
     """Logistic function ``1 / (1 + exp(-x))`` of each element."""
     e = np.exp(-np.abs(x))  # which cannot overflow
@@ -210,7 +198,7 @@ def square(x: Any) -> Any:
 
 
 @unary(
-    REAL_NUMERIC,
+    dtypes.REAL_NUMERIC,
     {
         "f32": "relu_f32({0})",
         "i32": "max({0}, 0)",
@@ -303,13 +291,13 @@ def divide(x: Any, y: Any) -> Any:
     """Elementwise quotient as a float: int32 operands give float32."""
 
 
-@binary(REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
+@binary(dtypes.REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
 def floor_divide(x: Any, y: Any) -> Any:
     """Quotient rounded down to an integer; an integer divided by 0 gives 0."""
 
 
 @binary(
-    REAL_WITH_BOOL_AS_INT8,
+    dtypes.REAL_WITH_BOOL_AS_INT8,
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
     operator="mod",
     cost=30,
@@ -446,7 +434,7 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
     """Return whether an exponent that the host knows is negative, and all operands are integers."""
     operands = coerce("power", (x, y))
     number = number_like(y)
-    if not common_dtype("power", operands).is_integer:
+    if not common_dtype(operands).is_integer:
         return False
     if isinstance(number, int):
         return number < 0
@@ -525,7 +513,7 @@ def _is_at_most(x: str, y: str, symbol: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-_order = partial(comparison, accepts=INTEGRAL_AS_INT)
+_order = partial(comparison, accepts=dtypes.INTEGRAL_AS_INT)
 less = _order("less", "lt", wgsl=_is_less("{0}", "{1}", "<"), doc="Whether ``x1 < x2``.")
 less_equal = _order(
     "less_equal", "le", wgsl=_is_at_most("{0}", "{1}", "<="), doc="Whether ``x1 <= x2``."
@@ -586,9 +574,9 @@ def clip(
     if not (min is None or max is None):
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
         if others:  # the dtype of all three, in which a Python number is a limit too
-            x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
+            x = in_dtype("clip", x, common_dtype(coerce("clip", (x, *others))))
     if isinstance(x, Tensor) and x.dtype.is_integer:
-        low, high = integer_range(x.dtype)
+        low, high = dtypes.integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max
     arrays = [v for v in (x, min, max) if not (v is None or isinstance(v, Scalar))]

@@ -14,17 +14,9 @@ from py_tensor.ir.node import Meta, Op, meta_of
 from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import check_options, count_operands, register
+from py_tensor.ops.define import count_operands, in_options, register
 from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
-from py_tensor.ops.operands import (
-    Operand,
-    as_arrays,
-    common_dtype,
-    goes_first,
-    in_dtype,
-    node_of,
-    takes,
-)
+from py_tensor.ops.operands import Operand, as_arrays, common_dtype, goes_first, node_of, takes
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
@@ -39,7 +31,7 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     Operands broadcast. Integers wrap around.
     """
     a, b = as_arrays("fused_multiply_add", (x, y))
-    dtype = common_dtype("fused_multiply_add", (a, b))
+    dtype = common_dtype((a, b))
     dtype = dtypes.numeric(dtype)
     inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
@@ -87,9 +79,8 @@ def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], 
             signature: None = None,
         ) -> Tensor:
             if dtype is not None or (casting, signature, order) != (SAME_KIND, None, "K"):
-                check_options(name, dtypes.ANY, (x1, x2), dtype, casting, signature, order)
-                if dtype is not None:
-                    x1, x2 = in_dtype(name, x1, dtype), in_dtype(name, x2, dtype)
+                options = dtype, casting, signature, order
+                x1, x2 = in_options(name, dtypes.ANY, (x1, x2), *options)
             if axes is not None or axis is not None or keepdims:
                 y = _along_axes(compute, axes_of_cores, x1, x2, axes, axis, keepdims)
             else:

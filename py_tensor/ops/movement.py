@@ -509,7 +509,7 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
             tensor_of(v, op, device=device) if _is_int(operand) else v
             for v, operand in zip(coerced, (x, y), strict=True)
         ]
-    dtype = common_dtype(op, coerced)
+    dtype = common_dtype(coerced)
     a, b = (
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
         for v in coerced
