@@ -487,31 +487,24 @@ def _between(
     if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count, gaps = _counts(num, endpoint)
-    distance = high - low
-    step = distance / builtins.max(gaps, 1)
+    intervals, distance = builtins.max(gaps, 1), high - low
+    step = distance / intervals
     rank = step.ndim
     counted = arange(count, device=step.device).reshape(count, *(1,) * rank)
     is_single = step.dtype.is_floating and not step.dtype.has_64_bits
     bits = _bits_of_ends(start, stop, low, high) if is_single else None
     if target.is_integer and all(not v.dtype.is_inexact for v in ends):
         first, last = (converted(v, dtypes.int64) for v in ends)
-        spaced = first + converted(counted, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
+        spaced = first + converted(counted, dtypes.int64) * (last - first) // intervals
     elif bits is not None:
-        spaced = float64_bits.divided(*bits, counted, builtins.max(gaps, 1))
-        spaced = (
-            float64_bits.floored(spaced, target)
-            if target.is_integer
-            else float64_bits.to_float32(spaced)
-        )
-        step = converted(
-            float64_bits.to_float32(float64_bits.divided_step(*bits, builtins.max(gaps, 1))),
-            step.dtype,
-        )
+        exact = float64_bits.divided(*bits, counted, intervals)
+        to_float32, floored = float64_bits.to_float32, float64_bits.floored
+        spaced = floored(exact, target) if target.is_integer else to_float32(exact)
+        step = converted(to_float32(float64_bits.divided_step(*bits, intervals)), step.dtype)
     else:
         numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
         has_zero_step = equal(step, 0).any()
-        intervals = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
         shares = numbers * (1 / intervals) if step.dtype.is_complex else numbers / intervals
         product = where(has_zero_step, shares * distance, numbers * step)

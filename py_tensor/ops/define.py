@@ -71,10 +71,6 @@ def register(
         install(function.__name__, function)
 
 
-def same_dtype(dtype: DType) -> DType:
-    return dtype
-
-
 class Loop(NamedTuple):
     """The dtypes in which an elementwise function computes, and the result dtype for each."""
 
@@ -147,7 +143,7 @@ def with_options(
     gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
     function = _taking_options(name, record, accepts, gives, (nin, nout), is_uniform)
     function.__name__ = function.__qualname__ = name
-    loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
+    loop = Loop(accepts, op.result if op else lambda dtype: dtype) if is_uniform else None
     count_operands(function, nin, nout, loop)
     function.__doc__ = inspect.cleandoc(doc or "")
     if ulp is not None:
@@ -316,6 +312,7 @@ def _elementwise(
     cost: int = 1,
     method: bool = False,
     operator: str | None = None,
+    name: str | None = None,
 ) -> Callable[[Any], Callable[..., Tensor]]:
     """Return a decorator that defines an elementwise op by the same computation with NumPy.
 
@@ -339,14 +336,16 @@ def _elementwise(
     method, operator
         Whether the function is a method, too; and, for two operands, the name of its Python
         operator: "add" defines ``__add__``, ``__radd__`` and ``__iadd__``.
+    name
+        The name of the op, if it is not that of the decorated function.
     """
 
     def define(function: Any) -> Callable[..., Tensor]:
-        name = function.__name__
-        text = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
+        op_name = name or function.__name__
+        text = wgsl or f"{op_name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
         texts = {"*": text} if isinstance(text, str) else text
-        numpy = function if function.__code__.co_argcount > nin else numpys(name)
-        op = Elementwise(name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
+        numpy = function if function.__code__.co_argcount > nin else numpys(op_name)
+        op = Elementwise(op_name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
         return function_of(op, doc=function.__doc__, ulp=ulp, method=method, operator=operator)
 
     return define

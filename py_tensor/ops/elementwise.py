@@ -16,7 +16,6 @@ from py_tensor.base.dtypes import ANY, FLOATING, LOGICAL, NUMERIC, REAL, WITH_BO
 from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
-from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import MUL, WHERE
 from py_tensor.ops.define import binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
@@ -314,21 +313,12 @@ def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tupl
     return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
-def _powers(np: Any, x: Any, y: Any) -> Any:
+@binary(WITH_BOOL_AS_INT8, "pow_{t}({0}, {1})", vjp=_grad_power, cost=40, name="power")
+def _power(np: Any, x: Any, y: Any) -> Any:
+    """`power`, without its checks."""
     if has_integers(x):
         return _integer_power(np, x, y)
     return np.power(x, y) if np.iscomplexobj(x) else _float_power(np, x, y)
-
-
-POWER = Elementwise(
-    "power",
-    wgsl={"*": "pow_{t}({0}, {1})"},
-    numpy=_powers,
-    accepts=WITH_BOOL_AS_INT8,
-    vjp=_grad_power,
-    cost=40,
-)
-_power = function_of(POWER, doc="`power`, without its checks.")
 
 
 @binary(
@@ -443,8 +433,8 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
 
 
 power = with_options(
-    "power", _raised, nin=2, accepts=POWER.accepts, op=POWER, doc=_raised.__doc__, ulp=4,
-    operator="pow",
+    "power", _raised, nin=2, accepts=WITH_BOOL_AS_INT8, op=cast("Any", _power).op,
+    doc=_raised.__doc__, ulp=4, operator="pow",
 )  # fmt: skip
 
 

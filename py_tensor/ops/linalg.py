@@ -135,19 +135,14 @@ def _along_axes(
         raise ValueError(
             f"{op}: axes must have an entry for each operand and the result, not {axes}"
         )
-    positions: list[tuple[int, ...]] = []
-    for item, count in zip(entries, (first, second, kept), strict=True):
-        several = isinstance(item, tuple)
-        position = cast("tuple[int, ...]", item if several else (item,))
-        if len(position) != count or not (several or count == 1):
+    counts = first, second, kept
+    for item, count in zip(entries, counts, strict=True):
+        if len(item if isinstance(item, tuple) else (item,)) != count:
             raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
-        positions.append(position)
-    moved = [
-        moveaxis(x, item, tuple(range(-len(item), 0)))
-        for x, item in zip(operands, positions[:2], strict=True)
-    ]
-    y = compute(*moved)
-    return moveaxis(y.expand_dims(-1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
+    of_a, of_b, of_y = (tuple(range(-count, 0)) for count in counts)
+    a, b = operands
+    y = compute(moveaxis(a, entries[0], of_a), moveaxis(b, entries[1], of_b))
+    return moveaxis(y.expand_dims(-1) if keepdims else y, of_y, entries[2])
 
 
 @with_axes(2, 2, 2, signature="(n?,k),(k,m?)->(n?,m?)")

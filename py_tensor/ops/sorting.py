@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -230,17 +230,9 @@ def searchsorted(
 
 def is_increasing(edges: Any) -> bool:
     """Return whether edges never decrease; edges in a GPU tensor are not read."""
-    return not any(a > b for a, b in _neighbours(edges))
-
-
-def is_decreasing(edges: Any) -> bool:
-    """Return whether edges never increase; edges in a GPU tensor are not read."""
-    return not any(a < b for a, b in _neighbours(edges))
-
-
-def _neighbours(edges: Any) -> Iterable[tuple[Any, Any]]:
     values = known(edges) if isinstance(edges, Tensor) else edges
-    return () if values is None else pairwise(values.tolist() if values is not edges else edges)
+    listed = () if values is None else edges if values is edges else values.tolist()
+    return not any(a > b for a, b in pairwise(listed))
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
@@ -264,7 +256,7 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins must be 1-D, not of shape {edges.shape}")
-    if not (is_increasing(bins) or is_decreasing(bins)):
+    if not (is_increasing(bins) or is_increasing(bins[::-1])):
         raise ValueError("digitize: bins must increase or decrease monotonically")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)

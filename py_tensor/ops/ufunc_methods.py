@@ -23,7 +23,7 @@ from typing import Any
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced
+from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced
 from py_tensor.codegen.writer import apply_text, wrapped
 from py_tensor.ir.bind import is_recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
@@ -85,16 +85,13 @@ def _dropping_axes(fold: Reduction, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshape(build(fold, (x,), axes), dropped(x.shape, axes))
 
 
-def _odd_number(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    return copy_or_scalar(_dropping_axes(XOR, x, axes))
-
-
 AND = _of_bits(bitwise_and, _every_bit)
 OR = _of_bits(bitwise_or, lambda dtype: 0)
 XOR = _of_bits(bitwise_xor, lambda dtype: 0)
 KERNELS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
     "maximum": max, "minimum": min, "logical_and": all, "logical_or": any,
-    "logical_xor": _odd_number, "bitwise_and": partial(_dropping_axes, AND),
+    "logical_xor": lambda x, axes: copy_or_scalar(_dropping_axes(XOR, x, axes)),
+    "bitwise_and": partial(_dropping_axes, AND),
     "bitwise_or": partial(_dropping_axes, OR), "bitwise_xor": partial(_dropping_axes, XOR),
 }  # fmt: skip
 MAXIMA = scan_by("running max", "maximum", MAX, _grad_extremes)
@@ -256,13 +253,18 @@ def _rows(x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
     return reshape(permute(x, order), (product_of(x.shape[a] for a in axes), *kept))
 
 
-def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
-    """Combine each element along an axis with all before it."""
-    name = f"{function.__name__}.accumulate"
+def _along_one(name: str, array: Operand, axis: int) -> tuple[Tensor, int]:
+    """Return an operand, and a nonnegative axis of it."""
     x = tensor_of(array, name)
     if not x.ndim:
         raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    along = normalize_axis(name, axis, x.ndim)
+    return x, normalize_axis(name, axis, x.ndim)
+
+
+def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
+    """Combine each element along an axis with all before it."""
+    name = f"{function.__name__}.accumulate"
+    x, along = _along_one(name, array, axis)
     target = computed_in(function, name, x, dtype, out)
     return stored_whole(name, _running(function, name, converted(x, target), along), out)
 
@@ -315,14 +317,6 @@ def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
     return concat(pieces, 1) if running and len(pieces) > 1 else pieces[-1]
 
 
-def _of_one(shape: Shape) -> Shape:
-    return shape[0], 1, shape[2]
-
-
-def _columns(shape: Shape) -> int:
-    return shape[0] * shape[2]
-
-
 @cache
 def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
     """Return the kernel: an invocation loops over the middle axis for an index of the others."""
@@ -353,8 +347,8 @@ def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], 
         {"" if running else "y[index] = folded;"}
         """,
         inputs={"x": dtype},
-        outputs={"y": ("x" if running else _of_one, "x")},
-        dispatch=_columns,
+        outputs={"y": ("x" if running else lambda shape: (shape[0], 1, shape[2]), "x")},
+        dispatch=lambda shape: shape[0] * shape[2],
         numpy=fold,
     )
 
@@ -367,10 +361,7 @@ def reduced_at(
     Slices of the same length are reduced together.
     """
     name = f"{function.__name__}.reduceat"
-    x = tensor_of(array, name)
-    if not x.ndim:
-        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    along = normalize_axis(name, axis, x.ndim)
+    x, along = _along_one(name, array, axis)
     n = x.shape[along]
     numbers, shape = numbers_of(name, indices)
     if len(shape) != 1:
