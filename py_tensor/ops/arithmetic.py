@@ -365,29 +365,24 @@ def isposinf(x: Any) -> Any:
     """Whether each element is positive infinity."""
 
 
-def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
-    return (ldexp(g, -apply(EXPONENT, (x,))),)
-
-
-FRACTION = Elementwise(
-    "frexp",
-    wgsl={"*": "frexp_fraction_f32({0})"},
-    numpy=lambda np, x: np.frexp(x)[0],
-    accepts=REAL_FLOATING,
-    vjp=_grad_fraction,
+@unary(
+    REAL_FLOATING,
+    "frexp_fraction_f32({0})",
+    vjp=lambda g, y, x, _: (ldexp(g, -_exponent(x)),),
+    method=False,
+    name="frexp",
 )
-EXPONENT = Elementwise(
-    "frexp",
-    wgsl={"*": "frexp_exponent_f32({0})"},
-    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # unspecified in C
-    accepts=REAL_FLOATING,
-    gives=dtypes.int32,
-    vjp=NOT_DIFFERENTIABLE,
+def _fraction(np: Any, x: Any) -> Any:
+    """Return the mantissas of `frexp`."""
+    return np.frexp(x)[0]
+
+
+@predicate(
+    REAL_FLOATING, "frexp_exponent_f32({0})", result=dtypes.int32, method=False, name="frexp"
 )
-
-
-def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
-    return ldexp(g, converted(b, dtypes.int32)), None
+def _exponent(np: Any, x: Any) -> Any:
+    """Return the exponents of `frexp`."""
+    return np.where(np.isfinite(x), np.frexp(x)[1], 0)  # unspecified in C
 
 
 LDEXP = Elementwise(
@@ -395,7 +390,7 @@ LDEXP = Elementwise(
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=_grad_ldexp,
+    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
 )
 MAX_POWER = 2100  # turns every float64 into 0 or infinity
 
@@ -406,7 +401,7 @@ def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
 
     Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
     """
-    return apply(FRACTION, (x,)), apply(EXPONENT, (x,))
+    return _fraction(x), _exponent(x)
 
 
 @composed(REAL_FLOATING, ulp=None, nout=2)

@@ -79,13 +79,9 @@ class Loop(NamedTuple):
 
     def types(self, nin: int, nout: int) -> list[str]:
         """Return the signatures without conversions, in NumPy's type characters."""
-        signatures: list[str] = []
-        for dtype in dtypes.ALL:
-            is_native = self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype
-            if dtype.is_numpys and is_native:
-                operand, result = dtype.character, self.result(dtype).character
-                signatures.append(f"{operand * nin}->{result * nout}")
-        return signatures
+        accepted = [d for d in dtypes.ALL if d.is_numpys and self.accepts.takes(d)]
+        native = [d for d in accepted if self.accepts.compute(d) is d]
+        return [f"{d.character * nin}->{self.result(d).character * nout}" for d in native]
 
 
 LOOPS: dict[str, Loop] = {}
@@ -185,7 +181,8 @@ def _taking_options(
             raise TypeError(f"{name}: takes {expected}, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
             wanted = _computed_dtype(name, gives, dtype)
-            first = in_options(name, accepts, operands[:count], wanted, casting, signature, order)
+            options = wanted, casting, signature, order
+            first = in_options(name, accepts, operands[:count], options)
             operands = (*first, *operands[count:])
         results = record(*operands)
         if nout == 1:
@@ -228,17 +225,12 @@ def _signature(function: Callable[..., Any], nin: int, nout: int) -> inspect.Sig
 
 
 def in_options(
-    op: str,
-    accepts: Accepts,
-    operands: Sequence[Operand],
-    dtype: object,
-    casting: str,
-    signature: object,
-    order: object,
+    op: str, accepts: Accepts, operands: Sequence[Operand], options: tuple[Any, ...]
 ) -> Sequence[Operand]:
     """Return operands in the dtype to compute in, and check the options of NumPy's functions.
 
-    `subok` is not checked, because results are always tensors.
+    `options` are `dtype`, `casting`, `signature` and `order`. `subok` is not checked, because
+    results are always tensors.
 
     Raises
     ------
@@ -249,6 +241,7 @@ def in_options(
     ValueError
         If `casting` or `order` is unknown.
     """
+    dtype, casting, signature, order = options
     if signature is not None:
         raise TypeError(f"{op}: signature is not supported; use dtype")
     check_option(op, "casting", casting, dtypes.CASTINGS)

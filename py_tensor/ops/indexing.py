@@ -579,7 +579,7 @@ def _mask(shape: Shape, value: bool, x: Tensor) -> Tensor:
 
 def _with_masks(item: Any, x: Tensor) -> Any:
     """Return a part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
-    if _holds_tensors(item):
+    if isinstance(item, list | tuple) and any(isinstance(k, Tensor) and k.ndim for k in item):
         item = tensor_of(item, "index", device=x.device)
     if isinstance(item, Tensor):
         if item.dtype.is_floating:
@@ -595,13 +595,6 @@ def _as_ints(item: Any) -> Any:
     if isinstance(item, list | tuple):
         return [_as_ints(k) for k in cast("list[Any]", item)]
     return int(item) if _is_flag(item) else item
-
-
-def _holds_tensors(item: Any) -> bool:
-    """Return whether a part is a sequence of tensors with axes, such as that of `where`."""
-    if not isinstance(item, list | tuple):
-        return False
-    return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", item))
 
 
 def _selects_nothing(key: Any) -> bool:

@@ -31,8 +31,7 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     Operands broadcast. Integers wrap around.
     """
     a, b = as_arrays("fused_multiply_add", (x, y))
-    dtype = common_dtype((a, b))
-    dtype = dtypes.numeric(dtype)
+    dtype = dtypes.numeric(common_dtype((a, b)))
     inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
     return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
@@ -78,9 +77,9 @@ def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], 
             subok: bool = True,
             signature: None = None,
         ) -> Tensor:
-            if dtype is not None or (casting, signature, order) != (SAME_KIND, None, "K"):
-                options = dtype, casting, signature, order
-                x1, x2 = in_options(name, dtypes.ANY, (x1, x2), *options)
+            options = dtype, casting, signature, order
+            if options != (None, SAME_KIND, None, "K"):
+                x1, x2 = in_options(name, dtypes.ANY, (x1, x2), options)
             if axes is not None or axis is not None or keepdims:
                 y = _along_axes(compute, axes_of_cores, x1, x2, axes, axis, keepdims)
             else:

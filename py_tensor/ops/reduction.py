@@ -22,8 +22,6 @@ from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
     add,
-    equal,
-    isnan,
     logical_and,
     logical_or,
     maximum,
@@ -55,7 +53,7 @@ RANK_OF_HIGHEST = 0x7F800000
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """The gradient goes in equal parts to all elements that attain the extreme."""
-    hit = equal(x, y.expand(x.shape))
+    hit = x == y.expand(x.shape)
     share = converted(g / sum(hit, axes, keepdims=True), g.dtype)
     return (hit * share.expand(x.shape),)
 
@@ -292,15 +290,14 @@ def _fold(
             return Tensor(follow(node, steps))
     accepts, empty, name = defined.accepts or defined.op.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
+    x = tensor_of(x, name)
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
-        x = tensor_of(x, name)
         wider = dtype_into(name, x.dtype, x.device, out)  # also that of `initial`
         if accepts is SUMMED:
             element_dtype, added = x.dtype, x.size if defined.op is SUM else 0
             x = converted(x, dtype_into(name, x.dtype, x.device, out, added=added))
         else:
             x = converted(x, wider)
-    x = tensor_of(x, name)
     x = converted(x, accepts.check(name, x.dtype) if dtype is None else dtypes.parse(dtype))
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
@@ -341,7 +338,7 @@ def as_floats(
     if source.is_inexact or not floating.is_floating:
         return y
     if y.dtype.is_floating:  # NaN is 0 times a product that is too large
-        return choose(isnan(y), 0.0, y)
+        return choose(y.isnan(), 0.0, y)
     if not source.has_64_bits:
         return y
     exact = converted(y, floating)
@@ -527,12 +524,11 @@ def mean(
     """
     if where is True and dtype is None:
         a, where = _values_and_mask(a, axis)
-    if dtype is None and out is not None:
-        a = tensor_of(a, "mean")
-        common = dtype_into("mean", a.dtype, a.device, out)
-        are_integers = a.dtype.is_integer and common.is_integer
-        dtype = a.dtype if are_integers else float_into("mean", a, out)
     x = tensor_of(a, "mean")
+    if dtype is None and out is not None:
+        common = dtype_into("mean", x.dtype, x.device, out)
+        are_integers = x.dtype.is_integer and common.is_integer
+        dtype = x.dtype if are_integers else float_into("mean", x, out)
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     if dtype is not None and not x.dtype.is_inexact:
         y = _truncated_mean(x, axis, keepdims, where)
@@ -633,18 +629,18 @@ def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
 
 def _variance(
     x: Tensor,
-    axes: tuple[int, ...],
-    correction: float,
+    axes: Axes,
+    ddof: float,
     keepdims: bool,
     where: Operand = True,
-    center: Operand | None = None,
+    center: Operand = None,
 ) -> Tensor:
     if center is None:
         center = mean(x, axes, keepdims=True, where=where)
     count = _counted(x, axes, "var", keepdims, where)
     largest = maximum if isinstance(count, Tensor) else builtins.max
     total = sum(squared_length(x - center), axes, keepdims=keepdims, where=where)
-    variance, real = total / largest(count - correction, 0.0), dtypes.real_of(x.dtype)
+    variance, real = total / largest(count - ddof, 0.0), dtypes.real_of(x.dtype)
     return converted(variance, real) if real.is_floating else variance
 
 
@@ -665,7 +661,7 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
         return False
     if a.shape != b.shape:
         return False
-    same = equal(a, b)
+    same = a == b
     return bool(all(same | ((a != a) & (b != b)) if equal_nan else same))
 
 

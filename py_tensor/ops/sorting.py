@@ -16,15 +16,7 @@ from py_tensor.ops.define import declared_like, register
 from py_tensor.ops.elementwise import clip, isnan, minimum, where
 from py_tensor.ops.gather import gather_nd, scattered, take, take_along_axis
 from py_tensor.ops.movement import along_axis, concat, converted, in_common_dtype, members_of
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    is_array_like,
-    known,
-    numbers_of,
-    tensor_beside,
-    tensors_of,
-)
+from py_tensor.ops.operands import Operand, Scalar, known, numbers_of, tensor_beside, tensors_of
 from py_tensor.ops.record import Composition, build
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
@@ -38,7 +30,7 @@ def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tupl
     """Return the gradients at the places that the elements came from."""
     axis, _ = attrs
     came_from = build(ARGSORT, (x,), attrs)
-    return (scattered(zeros_like(x), (axis,), (came_from,), axis, g, "set", True, ""),)
+    return (scattered(zeros_like(x), (came_from,), g, (axis,), axis, "", "set", True),)
 
 
 SORT = Sort("sort", indices=False, vjp=_grad_sort)
@@ -289,8 +281,6 @@ def interp(
     ShapeError
         If `xp` and `fp` are not nonempty vectors of equal length.
     """
-    if is_array_like(x):
-        x = tensor_beside("interp", x, xp, fp)
     positions, wanted = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
     dtypes.REAL.check("interp", positions.dtype)
     positions, values = in_common_dtype("interp", positions, fp)

@@ -68,7 +68,7 @@ def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[
     numbers = _numbers(x, axis)
     before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
     first = build(MAXIMA, (choose(not_equal(y, before), numbers, 0),), (axis,))
-    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+    return (scattered(zeros_like(x), (first,), g, (axis,), axis, "", "add", False),)
 
 
 def _every_bit(dtype: DType) -> int:
@@ -200,17 +200,12 @@ def reduced_by(
     else:
         # The identity changes one element, such as -1 to hypot(0, -1), and none of several.
         first = None if initial is None and n > 1 else first
-        y = _folded(function, x, axes, kept, chosen, first)
+        y = _folded(function, x, axes, chosen, first)
     return stored_whole(name, reshape(y, shape) if keepdims else y, out)
 
 
 def _folded(
-    function: Any,
-    x: Tensor,
-    axes: tuple[int, ...],
-    kept: tuple[int, ...],
-    chosen: Tensor | None,
-    first: Tensor | None,
+    function: Any, x: Tensor, axes: tuple[int, ...], chosen: Tensor | None, first: Tensor | None
 ) -> Tensor:
     """Reduce `first` and the elements of a tensor, of which there are some along the axes.
 
@@ -218,9 +213,9 @@ def _folded(
     """
     name = function.__name__
     if name in ASSOCIATIVE or not axes:
-        y = _reordered(function, x, axes, kept)
+        y = _reordered(function, x, axes)
         return y if first is None else function(first, y)
-    rows = _rows(x, axes, kept)
+    rows, kept = _rows(x, axes), dropped(x.shape, axes)
     if name == "subtract" and chosen is None:
         minuend, rest = (rows[0], rows[1:]) if first is None else (first, rows)
         return subtract(minuend, rest.sum(0, x.dtype))
@@ -228,7 +223,7 @@ def _folded(
         whole = rows if first is None else concat([reshape(first, (1, *kept)), rows])
         y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
     else:
-        masks = None if chosen is None else _rows(chosen, axes, kept)
+        masks = None if chosen is None else _rows(chosen, axes)
         y = rows[0] if first is None else first
         for k in range(1 if first is None else 0, rows.shape[0]):
             following = function(y, rows[k])
@@ -236,21 +231,23 @@ def _folded(
     return copy_or_scalar(y) if rows.shape[0] == 1 else y
 
 
-def _reordered(function: Any, x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+def _reordered(function: Any, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Reduce elements with an associative function, or none of them over no axes."""
     if not axes:
         return copy_or_scalar(x)
     if function.__name__ in KERNELS:
         return KERNELS[function.__name__](x, axes)
-    rows = _rows(x, axes, kept)
-    y = reshape(_halved(function, rows), kept)
+    rows = _rows(x, axes)
+    y = reshape(_halved(function, rows), rows.shape[1:])
     return copy_or_scalar(y) if rows.shape[0] == 1 else y
 
 
-def _rows(x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+def _rows(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return a tensor with the axes to reduce as its first one."""
     order = (*axes, *(a for a in range(x.ndim) if a not in axes))
-    return reshape(permute(x, order), (product_of(x.shape[a] for a in axes), *kept))
+    return reshape(
+        permute(x, order), (product_of(x.shape[a] for a in axes), *dropped(x.shape, axes))
+    )
 
 
 def _along_one(name: str, array: Operand, axis: int) -> tuple[Tensor, int]:
