@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import partial
 from typing import Any
 
 from py_tensor.base import dtypes
@@ -158,35 +159,25 @@ def fabs(x: Tensor) -> Tensor:
 # -- Angles and lengths -------------------------------------------------------------------------
 
 
-@unary(
-    REAL_FLOATING,
-    "{0} * 0.017453292",
-    vjp=lambda g, y, x, _: (g * (math.pi / 180),),
-    ulp=4,
-    method=False,
-)
+_angle = partial(unary, REAL_FLOATING, ulp=4, method=False)
+
+
+@_angle("{0} * 0.017453292", vjp=lambda g, y, x, _: (g * (math.pi / 180),))
 def radians(x: Any) -> Any:
     """Convert angles from degrees to radians."""
 
 
-@unary(
-    REAL_FLOATING,
-    "{0} * 57.29578",
-    vjp=lambda g, y, x, _: (g * (180 / math.pi),),
-    ulp=4,
-    method=False,
-)
+@_angle("{0} * 57.29578", vjp=lambda g, y, x, _: (g * (180 / math.pi),))
 def degrees(x: Any) -> Any:
     """Convert angles from radians to degrees."""
 
 
-@binary(
-    REAL_FLOATING,
-    "atan2_f32({0}, {1})",
-    vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
-    cost=30,
-    ulp=4,
-)
+def _grad_arctan2(g: Tensor, _: Tensor, y: Tensor, x: Tensor, __: None) -> tuple[Tensor, Tensor]:
+    squares = x * x + y * y
+    return g * x / squares, -(g * y / squares)
+
+
+@binary(REAL_FLOATING, "atan2_f32({0}, {1})", vjp=_grad_arctan2, cost=30, ulp=4)
 def arctan2(x: Any, y: Any) -> Any:
     """Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
@@ -194,21 +185,17 @@ def arctan2(x: Any, y: Any) -> Any:
     """
 
 
-@binary(
-    REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: _grad_hypot(g, where(y == 0, 1, y), a, b),
-    cost=20,
-    ulp=4,
-)
+def _grad_hypot(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    length = where(y == 0, 1, y)
+    return g * a / length, g * b / length
+
+
+@binary(REAL_FLOATING, vjp=_grad_hypot, cost=20, ulp=4)
 def hypot(np: Any, x: Any, y: Any) -> Any:
     """Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow."""
     # Also beside a NaN, even a signaling one, for which the C library returns NaN.
     is_infinite = np.isinf(x) | np.isinf(y)
     return np.where(is_infinite, x.dtype.type(np.inf), np.hypot(x, y))
-
-
-def _grad_hypot(g: Tensor, length: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    return g * a / length, g * b / length
 
 
 def sinc(x: Operand) -> Tensor:
@@ -365,21 +352,16 @@ def isposinf(x: Any) -> Any:
     """Whether each element is positive infinity."""
 
 
-@unary(
-    REAL_FLOATING,
-    "frexp_fraction_f32({0})",
-    vjp=lambda g, y, x, _: (ldexp(g, -_exponent(x)),),
-    method=False,
-    name="frexp",
-)
+_frexp = partial(unary, REAL_FLOATING, method=False, name="frexp")
+
+
+@_frexp("frexp_fraction_f32({0})", vjp=lambda g, y, x, _: (ldexp(g, -_exponent(x)),))
 def _fraction(np: Any, x: Any) -> Any:
     """Return the mantissas of `frexp`."""
     return np.frexp(x)[0]
 
 
-@predicate(
-    REAL_FLOATING, "frexp_exponent_f32({0})", result=dtypes.int32, method=False, name="frexp"
-)
+@_frexp("frexp_exponent_f32({0})", vjp=NOT_DIFFERENTIABLE, result=dtypes.int32)
 def _exponent(np: Any, x: Any) -> Any:
     """Return the exponents of `frexp`."""
     return np.where(np.isfinite(x), np.frexp(x)[1], 0)  # unspecified in C

@@ -290,18 +290,15 @@ def divide(x: Any, y: Any) -> Any:
     """Elementwise quotient as a float: int32 operands give float32."""
 
 
-@binary(dtypes.REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
+_quotient = partial(binary, dtypes.REAL_WITH_BOOL_AS_INT8, cost=30, ulp=4)
+
+
+@_quotient(vjp=FLAT, operator="floordiv")
 def floor_divide(x: Any, y: Any) -> Any:
     """Quotient rounded down to an integer; an integer divided by 0 gives 0."""
 
 
-@binary(
-    dtypes.REAL_WITH_BOOL_AS_INT8,
-    vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
-    operator="mod",
-    cost=30,
-    ulp=4,
-)
+@_quotient(vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))), operator="mod")
 def remainder(x: Any, y: Any) -> Any:
     """Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0."""
 
@@ -321,32 +318,27 @@ def _power(np: Any, x: Any, y: Any) -> Any:
     return np.power(x, y) if np.iscomplexobj(x) else _float_power(np, x, y)
 
 
-@binary(
-    ANY,
-    {
-        "f32": "maximum_f32({0}, {1})",
-        "bool": "{0} | {1}",
-        "64": "max_{t}({0}, {1})",
-        "complex64": "max_{t}({0}, {1})",
-        "*": "max({0}, {1})",
-    },
-    vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
-)
+def _extreme(name: str, of_bools: str) -> dict[str, str]:
+    """Return the WGSL of the larger or the smaller operand, by "max" or "min"."""
+    pairs = f"{name}_{{t}}({{0}}, {{1}})"
+    return {
+        "f32": f"{name}imum_f32({{0}}, {{1}})", "bool": of_bools, "64": pairs, "complex64": pairs,
+        "*": f"{name}({{0}}, {{1}})",
+    }  # fmt: skip
+
+
+def _grad_extreme(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    """The operand that is selected gets the gradient; equal operands get half of it each."""
+    share = where(equal(a, b), g / 2, g)
+    return where(equal(y, a), share, 0), where(equal(y, b), share, 0)
+
+
+@binary(ANY, _extreme("max", "{0} | {1}"), vjp=_grad_extreme)
 def maximum(x: Any, y: Any) -> Any:
     """Elementwise maximum; NaN if either element is NaN."""
 
 
-@binary(
-    ANY,
-    {
-        "f32": "minimum_f32({0}, {1})",
-        "bool": "{0} & {1}",
-        "64": "min_{t}({0}, {1})",
-        "complex64": "min_{t}({0}, {1})",
-        "*": "min({0}, {1})",
-    },
-    vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
-)
+@binary(ANY, _extreme("min", "{0} & {1}"), vjp=_grad_extreme)
 def minimum(x: Any, y: Any) -> Any:
     """Elementwise minimum; NaN if either element is NaN."""
 
@@ -362,11 +354,6 @@ def _grad_at_most(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[
 # The limits of `clip`, whose derivative is 1 at its bounds.
 _AT_LEAST = replace(cast("Any", maximum).op, vjp=_grad_at_least)
 _AT_MOST = replace(cast("Any", minimum).op, vjp=_grad_at_most)
-
-
-def _share(g: Tensor, a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
-    """Return g where the operand is selected, and g/2 where the operands are equal."""
-    return where(equal(a, b), g / 2, where(wins, g, 0))
 
 
 def _float_power(np: Any, x: Any, y: Any) -> Any:

@@ -555,7 +555,8 @@ def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True)
     x, axes = as_floating(x, "mean"), normalize_axes("mean", axis, x.ndim)
     if not x.ndim:  # `where` may have more axes, over which the default reduces, too
         axes = axis
-    total = sum(_summable(x), axes, keepdims=keepdims, where=where)
+    wide = converted(x, dtypes.in_words(x.dtype))  # as in NumPy: a sum may overflow float16
+    total = sum(wide, axes, keepdims=keepdims, where=where)
     return converted(total / _counted(x, axes, "mean", keepdims, where), x.dtype)
 
 
@@ -567,16 +568,11 @@ def float_into(op: str, x: Tensor, out: Out) -> DType:
     return dtype_into(op, dtypes.floating(x.dtype), x.device, out)
 
 
-def _summable(x: Tensor) -> Tensor:
-    """Convert float16 to float32, as NumPy's mean does, because the sum may overflow float16."""
-    return converted(x, dtypes.in_words(x.dtype))
-
-
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
     """Return the number of elements in a mean."""
     if where is True:
         return float(size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim))))
-    ones = ones_like(_summable(x), dtypes.real_of(_summable(x).dtype))
+    ones = ones_like(x, dtypes.real_of(dtypes.in_words(x.dtype)))
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
 

@@ -16,6 +16,7 @@ __all__ = [
 
 
 LN2, LN10 = math.log(2), math.log(10)
+ERF_SLOPE = 2 / math.sqrt(math.pi)  # at 0
 
 
 @elementary(vjp=lambda g, y, x, _: (g * y * LN2,), cost=12)
@@ -97,12 +98,7 @@ def cbrt(x: Any) -> Any:
     """Cube root of each element, with its sign."""
 
 
-@unary(
-    REAL_FLOATING,
-    vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
-    cost=40,
-    ulp=4,
-)
+@unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g * exp(-square(x)) * ERF_SLOPE,), cost=40, ulp=4)
 def erf(np: Any, x: Any) -> Any:
     """Error function of each element."""
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)  # NumPy has no erf
