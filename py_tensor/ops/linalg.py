@@ -34,16 +34,11 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     dtype = dtypes.numeric(common_dtype((a, b)))
     inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
-    return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
-
-
-def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -> Tensor:
     summed = normalize_axes("fused_multiply_add", axes, len(shape))
-    result = reduced(shape, summed)
     if not size_of(tuple(shape[axis] for axis in summed)):
-        return zeros(result, dtype=a.dtype, device=a.device)
-    a, b = a.expand(shape), b.expand(shape)
-    return build(CONTRACT, (a, b), summed) if summed else a * b
+        return zeros(reduced(shape, summed), dtype=dtype, device=a.device)
+    a, b = (converted(v, inner).expand(shape) for v in (a, b))
+    return converted(build(CONTRACT, (a, b), summed) if summed else a * b, dtype)
 
 
 def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], Any]:
