@@ -24,7 +24,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, check_option, check_order
 from py_tensor.ir.bind import Recipes, follow
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Derivative, Meta, Op, meta_of
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
 from py_tensor.ir.op import Elementwise, OnArrays
 from py_tensor.ops.operands import (
     Operand,
@@ -43,6 +43,13 @@ from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 Binary = Callable[..., Tensor]
+
+
+# The derivatives in definitions: vjp(g, y, *operands, None), which returns a gradient or None for
+# each operand.
+UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
+BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
+
 
 _IDENTITIES: dict[str, Scalar] = {
     **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
@@ -75,7 +82,7 @@ class Loop(NamedTuple):
     """The dtypes in which an elementwise function computes, and the result dtype for each."""
 
     accepts: Accepts
-    result: Callable[[DType], DType]
+    result: Callable[[DType], DType] = lambda dtype: dtype
 
     def types(self, nin: int, nout: int) -> list[str]:
         """Return the signatures without conversions, in NumPy's type characters."""
@@ -139,8 +146,8 @@ def with_options(
     gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
     function = _taking_options(name, record, accepts, gives, (nin, nout), is_uniform)
     function.__name__ = function.__qualname__ = name
-    loop = Loop(accepts, op.result if op else lambda dtype: dtype) if is_uniform else None
-    count_operands(function, nin, nout, loop)
+    loop = Loop(accepts, op.result) if op else Loop(accepts)
+    count_operands(function, nin, nout, loop if is_uniform else None)
     function.__doc__ = inspect.cleandoc(doc or "")
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
@@ -187,8 +194,9 @@ def _taking_options(
         results = record(*operands)
         if nout == 1:
             return stored(name, results, out, where, casting)
-        targets = (None, None) if out is None else out
-        if not isinstance(targets, tuple) or len(targets) != 2:
+        out = (None, None) if out is None else out
+        targets: Any = out
+        if not isinstance(out, tuple) or len(targets) != 2:
             raise TypeError(f"{name}: out must be a tuple of two, one for each result")
         pairs = zip(results, targets, strict=True)
         return tuple(stored(name, *pair, where, casting) for pair in pairs)
@@ -291,7 +299,11 @@ def _in_dtype(op: str, operands: Sequence[Operand], dtype: DType) -> list[Operan
 
 def numpys(name: str) -> OnArrays:
     """Return the computation of an op that is NumPy's function of a name."""
-    return lambda np, *operands: getattr(np, name)(*operands)
+
+    def on_arrays(np: Any, *operands: Any) -> Any:
+        return getattr(np, name)(*operands)
+
+    return on_arrays
 
 
 def _elementwise(
@@ -299,7 +311,7 @@ def _elementwise(
     accepts: Accepts,
     wgsl: str | Mapping[str, str] | None = None,
     *,
-    vjp: Derivative,
+    vjp: UnaryVjp | BinaryVjp | NotDifferentiable,
     result: DType | Callable[[DType], DType] | None = None,
     ulp: float = EXACT,
     cost: int = 1,

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, cast
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import ANY, FLOATING, LOGICAL, NUMERIC, REAL, WITH_BOOL_AS_INT8
+from py_tensor.base.dtypes import ANY, FLOATING, LOGICAL, NUMERIC, REAL, REAL_FLOATING
 from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
@@ -104,14 +104,14 @@ def tanh(np: Any, x: Any) -> Any:
     return tangent
 
 
-@unary(dtypes.REAL_FLOATING, vjp=lambda g, y, x, _: (g * y * (1 - y),), cost=16, ulp=4)
+@unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g * y * (1 - y),), cost=16, ulp=4)
 def sigmoid(np: Any, x: Any) -> Any:
     """Logistic function ``1 / (1 + exp(-x))`` of each element."""
     e = np.exp(-np.abs(x))  # which cannot overflow
     return np.where(x >= 0, 1, e) / (1 + e)
 
 
-@unary(WITH_BOOL_AS_INT8, vjp=lambda g, y, x, _: (-(g * y * y),), cost=4, ulp=4)
+@unary(dtypes.WITH_BOOL_AS_INT8, vjp=lambda g, y, x, _: (-(g * y * y),), cost=4, ulp=4)
 def reciprocal(np: Any, x: Any) -> Any:
     """Reciprocal of each element; for integers an integer, which is 0 except for 1 and -1."""
     if has_integers(x):
@@ -183,7 +183,7 @@ def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
 
 
 @unary(
-    WITH_BOOL_AS_INT8,
+    dtypes.WITH_BOOL_AS_INT8,
     {
         "f32": "square_f32({0})",
         "64": "mul_64({0}, {0})",
@@ -303,14 +303,14 @@ def remainder(x: Any, y: Any) -> Any:
     """Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0."""
 
 
-def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
+def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
     """Return 0 for a base of 0 with the exponent 0, and for the exponent of a base up to 0."""
     is_one = equal(a, 0) & equal(b, 0)
     base = where(not_equal(a, 0) if a.dtype.is_complex else a > 0, a, 1)
     return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
-@binary(WITH_BOOL_AS_INT8, "pow_{t}({0}, {1})", vjp=_grad_power, cost=40, name="power")
+@binary(dtypes.WITH_BOOL_AS_INT8, "pow_{t}({0}, {1})", vjp=_grad_power, cost=40, name="power")
 def _power(np: Any, x: Any, y: Any) -> Any:
     """`power`, without its checks."""
     if has_integers(x):
@@ -420,7 +420,7 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
 
 
 power = with_options(
-    "power", _raised, nin=2, accepts=WITH_BOOL_AS_INT8, op=cast("Any", _power).op,
+    "power", _raised, nin=2, accepts=dtypes.WITH_BOOL_AS_INT8, op=cast("Any", _power).op,
     doc=_raised.__doc__, ulp=4, operator="pow",
 )  # fmt: skip
 

@@ -435,7 +435,7 @@ class _Selection:
         axis = kept = 0
         op = ""
         for position, k in enumerate(keys):
-            is_kept = k is None or isinstance(k, slice)
+            is_kept = isinstance(k, slice | NoneType)
             if not is_kept:
                 # An ellipsis separates the parts around it, even if it covers no axis.
                 positions.append(position + (bool(dots) and position >= dots[0]))
@@ -574,7 +574,8 @@ def _mask(shape: Shape, value: bool, x: Tensor) -> Tensor:
 
 def _with_masks(item: Any, x: Tensor) -> Any:
     """Return a part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
-    if isinstance(item, list | tuple) and any(isinstance(k, Tensor) and k.ndim for k in item):
+    listed = cast("list[Any]", item) if isinstance(item, list | tuple) else []
+    if any(isinstance(k, Tensor) and k.ndim for k in listed):
         item = tensor_of(item, "index", device=x.device)
     if isinstance(item, Tensor):
         if item.dtype.is_floating:

@@ -131,7 +131,8 @@ def _along_axes(
         )
     counts = first, second, kept
     for item, count in zip(entries, counts, strict=True):
-        if len(item if isinstance(item, tuple) else (item,)) != count:
+        of_item = cast("tuple[Any, ...]", item if isinstance(item, tuple) else (item,))
+        if len(of_item) != count:
             raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
     of_a, of_b, of_y = (tuple(range(-count, 0)) for count in counts)
     a, b = operands

@@ -149,7 +149,7 @@ def _rolled(meta: Meta, shift: int | Sequence[int], axis: int | Sequence[int]) -
     return steps(meta, (ROLL, tuple(by))) if any(by) else ()
 
 
-_rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_rolled)
+_rolls = Recipes[tuple[Meta, Any, Any], tuple[Step, ...]](_rolled)
 
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:

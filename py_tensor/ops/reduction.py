@@ -398,9 +398,12 @@ def scan_by(name: str, function: str, fold: Reduction, vjp: Any = NOT_DIFFERENTI
     return Scan(name, fold=fold, numpy=on_arrays, vjp=vjp)
 
 
-# A sum begins with -0 for floats, because 0 would change a first element of -0 to 0.
-_FROM_ZERO = replace(SUM, identity=lambda dtype: (-dtypes.converter(dtype)(0),))
-CUMSUM = scan_by("cumsum", "add", _FROM_ZERO, _grad_cumsum)
+def _identity(dtype: DType) -> tuple[complex]:
+    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
+    return (-dtypes.converter(dtype)(0),)
+
+
+CUMSUM = scan_by("cumsum", "add", replace(SUM, identity=_identity), _grad_cumsum)
 CUMPROD = scan_by("cumprod", "multiply", PROD, _grad_cumprod)
 
 # -- Extremes -----------------------------------------------------------------------------------
@@ -411,10 +414,14 @@ MIN = fold_by("min", minimum, lambda dtype: dtypes.ends_of(dtype)[1], vjp=_grad_
 
 def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
     """Return an op that compares floats by rank: one instruction instead of ten for NaN and -0."""
+
+    def start(dtype: DType) -> tuple[int]:
+        return (identity,)
+
     return replace(
         op,
         components=("i32",),
-        identity=lambda dtype: (identity,),
+        identity=start,
         element={"f32": (f"{rank}({{x}})",)},
         combine={"f32": op.combine["*"]},
         result="f32_from_rank({a0})",

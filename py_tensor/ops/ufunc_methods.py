@@ -23,7 +23,7 @@ from typing import Any
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduced
+from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced
 from py_tensor.codegen.writer import apply_text, wrapped
 from py_tensor.ir.bind import is_recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
@@ -314,6 +314,14 @@ def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
     return concat(pieces, 1) if running and len(pieces) > 1 else pieces[-1]
 
 
+def _of_one(shape: Shape) -> Shape:
+    return shape[0], 1, shape[2]
+
+
+def _columns(shape: Shape) -> int:
+    return shape[0] * shape[2]
+
+
 @cache
 def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
     """Return the kernel: an invocation loops over the middle axis for an index of the others."""
@@ -344,8 +352,8 @@ def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], 
         {"" if running else "y[index] = folded;"}
         """,
         inputs={"x": dtype},
-        outputs={"y": ("x" if running else lambda shape: (shape[0], 1, shape[2]), "x")},
-        dispatch=lambda shape: shape[0] * shape[2],
+        outputs={"y": ("x" if running else _of_one, "x")},
+        dispatch=_columns,
         numpy=fold,
     )
 
