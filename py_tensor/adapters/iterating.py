@@ -147,7 +147,7 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         if len(listed) != count:
             raise ValueError(f"nditer: {len(listed)} dtypes do not match {count} operands")
         types = [None if dtype is None else dtypes.parse(dtype) for dtype in listed]
-        common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
+        common = common_dtype(coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
         self._is_whole = "external_loop" in names

@@ -18,7 +18,7 @@ from py_tensor.adapters.hosted import from_host
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError, check_option
-from py_tensor.base.shapes import Shape, broadcast, size_of
+from py_tensor.base.shapes import Shape, broadcast
 from py_tensor.codegen.factorization import SIDES
 from py_tensor.ir.arrays import Array
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
@@ -160,15 +160,11 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
     except ShapeError:
         raise ShapeError(words) from None
     a = broadcast_to(a, (*batch, *a.shape[-2:]))
-    if not size_of((*batch, *b.shape[-2:])):
-        return zeros(
-            (*batch, a.shape[-1]) if is_vector else (*batch, *b.shape[-2:]),
-            a.dtype,
-            device=a.device,
-        )
-    b = broadcast_to(b, (*batch, *b.shape[-2:]))
-    columns = concat([a.mT, b.mT], -2)
-    rows = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
+    right = broadcast_to(b, (*batch, *b.shape[-2:])).mT
+    if right.size:
+        rows = build(SOLVE, (concat([a.mT, right], -2),), 0)[..., a.shape[-1] :, :]
+    else:
+        rows = zeros(right.shape, a.dtype, device=a.device)
     return rows[..., 0, :] if is_vector else rows.mT
 
 

@@ -297,7 +297,7 @@ def select(
         count = len(condlist)
         coerced = coerce("select", values, count)
         condlist, choicelist, last = coerced[:count], coerced[count:-1], coerced[-1]
-        dtype = common_dtype("select", coerced[count:])
+        dtype = common_dtype(coerced[count:])
         shape = last.shape if isinstance(last, Tensor) else ()
         result = Tensor(operands.lift("select", last, shape, dtype, device_of(coerced)))
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
@@ -373,7 +373,7 @@ def choose(
     """
     number = tensor_of(a, "choose")
     options = coerce("choose", members_of("choose", choices))
-    dtype = common_dtype("choose", options)
+    dtype = common_dtype(options)
     options = [tensor_of(v, "choose", dtype=dtype, device=number.device) for v in options]
     number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))

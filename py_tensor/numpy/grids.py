@@ -249,7 +249,7 @@ def _dtype_of(op: str, keys: Sequence[slice]) -> dtypes.DType | None:
     ends: list[Any] = [v for key in keys for v in (key.start, key.stop, key.step) if v is not None]
     if not any(hasattr(v, "dtype") for v in ends):
         return None
-    return common_dtype(op, coerce(op, [0, *(0.0 if _is_count(v) else v for v in ends)]))
+    return common_dtype(coerce(op, [0, *(0.0 if _is_count(v) else v for v in ends)]))
 
 
 def _is_count(step: Any) -> bool:
@@ -313,7 +313,7 @@ class _Joined(_Brackets):
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
         coerced = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
-        device, dtype = operands.device_of(coerced), common_dtype(self._name, coerced)
+        device, dtype = operands.device_of(coerced), common_dtype(coerced)
         joined: list[Tensor] = []
         for item in coerced:
             shape = item.shape if isinstance(item, Tensor) else ()

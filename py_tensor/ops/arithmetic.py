@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import partial
 from typing import Any
 
 from py_tensor.base import dtypes
@@ -14,27 +15,7 @@ from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
 from py_tensor.ops.define import EXACT, binary, composed, function_of, register, unary, with_options
-from py_tensor.ops.elementwise import (
-    abs,
-    add,
-    clip,
-    divide,
-    equal,
-    exp,
-    floor_divide,
-    greater,
-    isinf,
-    isnan,
-    maximum,
-    minimum,
-    multiply,
-    not_equal,
-    power,
-    predicate,
-    remainder,
-    sin,
-    where,
-)
+from py_tensor.ops.elementwise import abs, isinf, isnan, maximum, minimum, predicate, sin, where
 from py_tensor.ops.movement import as_floating, converted
 from py_tensor.ops.operands import Operand, Scalar, as_ndarray, goes_first, takes, whole_number
 from py_tensor.ops.out import Out, stored
@@ -96,8 +77,8 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
         return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
     scale = float(f"1e{builtins.abs(digits)}")
     if digits > 0:
-        return divide(_to_integers(multiply(x, scale)), scale)
-    return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)
+        return _to_integers(x * scale) / scale
+    return _to_integers(x / scale) * scale if digits else _to_integers(x)
 
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:
@@ -105,11 +86,10 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     if x.dtype.is_small:  # twice the rest may not fit
         return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
     if not dtypes.holds(x.dtype, unit) or x.dtype.is_bool:
-        return multiply(x, False)
+        return x * False
     multiples, rest = divmod(x, unit)
-    twice, odd = multiply(rest, 2), remainder(multiples, 2)
-    up = greater(add(twice, odd), unit)  # both twice and unit are even
-    return multiply(add(multiples, up), unit)
+    up = rest * 2 + multiples % 2 > unit  # both twice the rest and the unit are even
+    return (multiples + up) * unit
 
 
 @composed(REAL_WITH_BOOL_AS_INT8, ulp=None, nout=2)
@@ -118,7 +98,7 @@ def divmod(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
     Both are within 4 ulp in float32.
     """
-    return floor_divide(x, y), remainder(x, y)
+    return x // y, x % y
 
 
 def _divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
@@ -146,35 +126,28 @@ install("__rdivmod__", _reflected_divmod)
 
 
 @predicate(REAL_FLOATING, "(bitcast<u32>({0}) >> 31u) == 1u", method=False)
-def signbit(np: Any, x: Any) -> Any:
+def signbit(x: Any) -> Any:
     """Whether the sign bit of each element is set, as in negative numbers and -0."""
-    return np.signbit(x)
 
 
 @binary(
     REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
-    vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
+    vjp=lambda g, y, a, b, _: (where(signbit(a) == signbit(b), g, -g), None),
 )
-def copysign(np: Any, x: Any, y: Any) -> Any:
+def copysign(x: Any, y: Any) -> Any:
     """Each element of `x1` with the sign of the element of `x2`, including the sign of zero."""
-    return np.copysign(x, y)
 
 
-@binary(
-    AT_LEAST_SINGLE,
-    vjp=lambda g, y, a, b, _: (g, None),
-    ulp=1,
-)
-def nextafter(np: Any, x: Any, y: Any) -> Any:
+@binary(AT_LEAST_SINGLE, vjp=lambda g, y, a, b, _: (g, None), ulp=1)
+def nextafter(x: Any, y: Any) -> Any:
     """The next floating-point number after `x1` towards `x2`; float16 operands use float32."""
-    return np.nextafter(x, y)
 
 
 @composed(REAL_FLOATING)
 def heaviside(x: Tensor, y: Tensor) -> Tensor:
     """Heaviside step function: 0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``."""
-    return where(equal(x, 0), y, where(isnan(x), x, x > 0))
+    return where(x == 0, y, where(isnan(x), x, x > 0))
 
 
 @composed(REAL_FLOATING)
@@ -186,60 +159,43 @@ def fabs(x: Tensor) -> Tensor:
 # -- Angles and lengths -------------------------------------------------------------------------
 
 
-@unary(
-    REAL_FLOATING,
-    "{0} * 0.017453292",
-    vjp=lambda g, y, x, _: (g * (math.pi / 180),),
-    ulp=4,
-    method=False,
-)
-def radians(np: Any, x: Any) -> Any:
+_angle = partial(unary, REAL_FLOATING, ulp=4, method=False)
+
+
+@_angle("{0} * 0.017453292", vjp=lambda g, y, x, _: (g * (math.pi / 180),))
+def radians(x: Any) -> Any:
     """Convert angles from degrees to radians."""
-    return np.radians(x)
 
 
-@unary(
-    REAL_FLOATING,
-    "{0} * 57.29578",
-    vjp=lambda g, y, x, _: (g * (180 / math.pi),),
-    ulp=4,
-    method=False,
-)
-def degrees(np: Any, x: Any) -> Any:
+@_angle("{0} * 57.29578", vjp=lambda g, y, x, _: (g * (180 / math.pi),))
+def degrees(x: Any) -> Any:
     """Convert angles from radians to degrees."""
-    return np.degrees(x)
 
 
-@binary(
-    REAL_FLOATING,
-    "atan2_f32({0}, {1})",
-    vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
-    cost=30,
-    ulp=4,
-)
-def arctan2(np: Any, x: Any, y: Any) -> Any:
+def _grad_arctan2(g: Tensor, _: Tensor, y: Tensor, x: Tensor, __: None) -> tuple[Tensor, Tensor]:
+    squares = x * x + y * y
+    return g * x / squares, -(g * y / squares)
+
+
+@binary(REAL_FLOATING, "atan2_f32({0}, {1})", vjp=_grad_arctan2, cost=30, ulp=4)
+def arctan2(x: Any, y: Any) -> Any:
     """Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
     As in NumPy, the ordinate comes first: ``arctan2(y, x)``. The signs of zeros matter.
     """
-    return np.arctan2(x, y)
 
 
-@binary(
-    REAL_FLOATING,
-    vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
-    cost=20,
-    ulp=4,
-)
+def _grad_hypot(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    length = where(y == 0, 1, y)
+    return g * a / length, g * b / length
+
+
+@binary(REAL_FLOATING, vjp=_grad_hypot, cost=20, ulp=4)
 def hypot(np: Any, x: Any, y: Any) -> Any:
     """Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow."""
     # Also beside a NaN, even a signaling one, for which the C library returns NaN.
     is_infinite = np.isinf(x) | np.isinf(y)
     return np.where(is_infinite, x.dtype.type(np.inf), np.hypot(x, y))
-
-
-def _grad_hypot(g: Tensor, length: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    return g * a / length, g * b / length
 
 
 def sinc(x: Operand) -> Tensor:
@@ -249,7 +205,7 @@ def sinc(x: Operand) -> Tensor:
     """
     x = as_floating(x, "sinc")
     if x.dtype.is_complex:
-        return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
+        return where(x == 0, 1.0, sin(x * math.pi) / (x * math.pi))
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirror at 1/2, so that the sine is that of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
@@ -268,8 +224,8 @@ def logaddexp(x: Tensor, y: Tensor) -> Tensor:
 
     In float32 within 4 ulp of the largest of the result, the operands and 1.
     """
-    apart = abs(where(equal(x, y), 0.0, x - y))  # 0 for equal infinities too
-    return maximum(x, y) + log1p(exp(-apart))
+    apart = abs(where(x == y, 0.0, x - y))  # 0 for equal infinities too
+    return maximum(x, y) + log1p((-apart).exp())
 
 
 @composed(REAL_FLOATING, ulp=None)
@@ -278,14 +234,14 @@ def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
 
     In float32 within 4 ulp of the largest of the result, the operands and 1.
     """
-    apart = abs(where(equal(x, y), 0.0, x - y))
+    apart = abs(where(x == y, 0.0, x - y))
     return maximum(x, y) + log1p(exp2(-apart)) * math.log2(math.e)
 
 
 @composed(FLOATING, ulp=4)
 def float_power(x: Tensor, y: Tensor) -> Tensor:
     """Each element of `x1` raised to the power of the element of `x2`, as a float."""
-    return power(x, y)
+    return x**y
 
 
 # -- Rounding and remainders --------------------------------------------------------------------
@@ -307,9 +263,9 @@ def fix(x: Tensor) -> Tensor:
 def fmod(x: Tensor, y: Tensor) -> Tensor:
     """Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0."""
     if x.dtype.is_floating:
-        return copysign(remainder(abs(x), abs(y)), x)
-    rest = remainder(x, y)
-    return where(not_equal(rest, 0) & not_equal(x < 0, y < 0), rest - y, rest)
+        return copysign(abs(x) % abs(y), x)
+    rest = x % y
+    return where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
 
 
 # -- NaN ----------------------------------------------------------------------------------------
@@ -366,8 +322,8 @@ def nan_to_num(
 def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None) -> Tensor:
     largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
-    finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
-    finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
+    finite = where(x == math.inf, largest if posinf is None else posinf, finite)
+    finite = where(x == -math.inf, -largest if neginf is None else neginf, finite)
     if finite.shape != x.shape:
         raise ShapeError(
             f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
@@ -378,51 +334,37 @@ def _finite(x: Tensor, nan: Scalar, posinf: Scalar | None, neginf: Scalar | None
 # -- Parts of floats ------------------------------------------------------------------------------
 
 
-@unary(
-    AT_LEAST_SINGLE,
-    vjp=NOT_DIFFERENTIABLE,
-    ulp=1,
-    method=False,
-)
-def spacing(np: Any, x: Any) -> Any:
+@unary(AT_LEAST_SINGLE, vjp=NOT_DIFFERENTIABLE, ulp=1, method=False)
+def spacing(x: Any) -> Any:
     """Distance from each element to the next number away from 0, with its sign.
 
     float16 elements use the spacing of float32.
     """
-    return np.spacing(x)
 
 
 @predicate(REAL, {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"}, method=False)
-def isneginf(np: Any, x: Any) -> Any:
+def isneginf(x: Any) -> Any:
     """Whether each element is negative infinity."""
-    return np.isneginf(x)
 
 
 @predicate(REAL, {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"}, method=False)
-def isposinf(np: Any, x: Any) -> Any:
+def isposinf(x: Any) -> Any:
     """Whether each element is positive infinity."""
-    return np.isposinf(x)
 
 
-def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
-    return (ldexp(g, -apply(EXPONENT, (x,))),)
+_frexp = partial(unary, REAL_FLOATING, method=False, name="frexp")
 
 
-FRACTION = Elementwise(
-    "frexp",
-    wgsl={"*": "frexp_fraction_f32({0})"},
-    numpy=lambda np, x: np.frexp(x)[0],
-    accepts=REAL_FLOATING,
-    vjp=_grad_fraction,
-)
-EXPONENT = Elementwise(
-    "frexp",
-    wgsl={"*": "frexp_exponent_f32({0})"},
-    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # unspecified in C
-    accepts=REAL_FLOATING,
-    gives=dtypes.int32,
-    vjp=NOT_DIFFERENTIABLE,
-)
+@_frexp("frexp_fraction_f32({0})", vjp=lambda g, y, x, _: (ldexp(g, -_exponent(x)),))
+def _fraction(np: Any, x: Any) -> Any:
+    """Return the mantissas of `frexp`."""
+    return np.frexp(x)[0]
+
+
+@_frexp("frexp_exponent_f32({0})", vjp=NOT_DIFFERENTIABLE, result=dtypes.int32)
+def _exponent(np: Any, x: Any) -> Any:
+    """Return the exponents of `frexp`."""
+    return np.where(np.isfinite(x), np.frexp(x)[1], 0)  # unspecified in C
 
 
 def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
@@ -445,7 +387,7 @@ def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
 
     Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
     """
-    return apply(FRACTION, (x,)), apply(EXPONENT, (x,))
+    return _fraction(x), _exponent(x)
 
 
 @composed(REAL_FLOATING, ulp=None, nout=2)
@@ -473,7 +415,7 @@ def _ldexp(x1: Operand, x2: Operand) -> Tensor:
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     wide = dtypes.at_least_single(x.dtype)  # bfloat16 does not hold all the exponents
-    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), wide)
+    kept = converted(powers.clip(-MAX_POWER, MAX_POWER), wide)
     return converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
 
 

@@ -14,25 +14,10 @@ from py_tensor.base.shapes import broadcast, parse_shape, size_of, unravel
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import declared
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.gather import (
-    as_given,
-    beside,
-    cast_and_broadcast,
-    in_mode,
-    indices_of,
-    scatter,
-    scattered,
-)
+from py_tensor.ops.gather import as_given, beside, cast_and_broadcast, indices_of, scattered
 from py_tensor.ops.indexing import getitem, setitem, write
 from py_tensor.ops.movement import along_axis, concat, converted, reshape_copy
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    copy_or_scalar,
-    node_of,
-    number_like,
-    on_one_device,
-)
+from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like, on_one_device
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.sorting import partition, sort
@@ -115,10 +100,11 @@ def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
     """
     x = _target("put", a)
     flat, values = x.ravel(), as_given(a, v, "put")
-    index, op = indices_of("put", in_mode("put", ind, x.size, mode, x.device), flat, 0)
+    index, op = indices_of("put", ind, flat, 0, mode)
     if values.size and index.size:
         flat, values = on_one_device("put", (flat, _repeated(values, index.size)))
-        written = scatter(flat, (0,), (index.ravel(),), 0, values, op=op)
+        values = converted(values, x.dtype)
+        written = scattered(flat, (index.ravel(),), values, (0,), 0, op, "set", False)
         _overwrite(x, reshape_copy(written, x.shape))
 
 
@@ -145,7 +131,7 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
             f" to the axes other than {along} of {x.shape}"
         )
     elements = cast_and_broadcast(x, values, index.shape, "put_along_axis")
-    written = scattered(x, (along,), (index,), along, elements, "set", False, op)
+    written = scattered(x, (index,), elements, (along,), along, op, "set", False)
     _overwrite(target, reshape_copy(written, target.shape))
 
 
@@ -171,11 +157,10 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     source = as_given(dst, src, "copyto")
     if number is None:
         dtype = source.dtype
-    elif isinstance(src, Scalar):
+    elif isinstance(src, int | float | complex):
         dtype = of_scalar(src)
     else:  # NumPy's number: its own dtype, also one of 64 bits
-        scalar: Any = src
-        dtype = parse(scalar.dtype.name)
+        dtype = parse(src.dtype.name)
     weak = isinstance(src, int) and dst.dtype.is_unsigned
     is_array = number is None or (dtype.is_integer and not isinstance(src, int))
     if is_array and casting != "same_kind":

@@ -49,27 +49,23 @@ _of_two = partial(binary, vjp=NOT_DIFFERENTIABLE)
 
 
 @_of_two(BITS, "{0} & {1}", operator="and")
-def bitwise_and(np: Any, x: Any, y: Any) -> Any:
+def bitwise_and(x: Any, y: Any) -> Any:
     """Bitwise AND; for bools, whether both are true."""
-    return np.bitwise_and(x, y)
 
 
 @_of_two(BITS, "{0} | {1}", operator="or")
-def bitwise_or(np: Any, x: Any, y: Any) -> Any:
+def bitwise_or(x: Any, y: Any) -> Any:
     """Bitwise OR; for bools, whether either is true."""
-    return np.bitwise_or(x, y)
 
 
 @_of_two(BITS, {"bool": "{0} != {1}", "*": "{0} ^ {1}"}, operator="xor")
-def bitwise_xor(np: Any, x: Any, y: Any) -> Any:
+def bitwise_xor(x: Any, y: Any) -> Any:
     """Bitwise XOR; for bools, whether they differ."""
-    return np.bitwise_xor(x, y)
 
 
 @unary(BITS, {"bool": "!{0}", "*": "~{0}"}, vjp=NOT_DIFFERENTIABLE)
-def invert(np: Any, x: Any) -> Any:
+def invert(x: Any) -> Any:
     """Bitwise NOT; for bools, whether the element is false."""
-    return np.invert(x)
 
 
 @_of_two(BITS_AS_INT, operator="lshift")
@@ -85,23 +81,20 @@ def right_shift(np: Any, x: Any, y: Any) -> Any:
 
 
 @_of_two(INTEGERS, cost=200)
-def gcd(np: Any, x: Any, y: Any) -> Any:
+def gcd(x: Any, y: Any) -> Any:
     """Greatest common divisor of the absolute values; ``gcd(0, x)`` is ``abs(x)``."""
-    return np.gcd(x, y)
 
 
 @_of_two(INTEGERS, cost=220)
-def lcm(np: Any, x: Any, y: Any) -> Any:
+def lcm(x: Any, y: Any) -> Any:
     """Least common multiple of the absolute values, with wraparound; 0 if either is 0."""
-    return np.lcm(x, y)
 
 
 @unary(
     BITS_AS_INT, "count_bits_{t}({0})", vjp=NOT_DIFFERENTIABLE, result=dtypes.uint8, method=False
 )
-def bitwise_count(np: Any, x: Any) -> Any:
+def bitwise_count(x: Any) -> Any:
     """Number of bits set in the absolute value of each element, as uint8."""
-    return np.bitwise_count(x)
 
 
 # -- Packing --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
-from py_tensor.ir.node import Device, meta_of
+from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops import float64_bits
@@ -313,7 +313,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, device: Device) -
     else:  # NumPy takes the difference of the first two numbers
         start = float(start)
         step = (start + float(step)) - start
-    return _named(ARANGE, _ramp("arange", count, start, step, target, device))
+    return _named(ARANGE, _ramp("arange", meta_of((count,), target, device), start, step))
 
 
 _int_range = Composition(_range)  # only for ints, because equal numbers of other types may differ
@@ -336,33 +336,26 @@ def _steps(start: Real, stop: Real, step: Real) -> int:
         raise ValueError(f"arange: from {start} to {stop} by {step} has no finite length") from None
 
 
-def _ramp(
-    op: str,
-    count: int,
-    start: Real,
-    step: Real,
-    dtype: DType,
-    device: Device,
-    stop: float | None = None,
-) -> Tensor:
-    """Return ``start + i * step`` for i below `count`, rounded down for an integer dtype.
+def _ramp(op: str, meta: Meta, start: Real, step: Real, stop: float | None = None) -> Tensor:
+    """Return ``start + i * step`` for each index i, rounded down for an integer dtype.
 
     The last number is `stop`, if that is given.
     """
+    (count,), dtype, device = meta.shape, meta.dtype, meta.device
     device.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
-        device.check(op, meta_of((count,), dtype, device))
+        device.check(op, meta)
         raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
-        return Tensor(empty_node(meta_of((0,), dtype, device)))
+        return Tensor(empty_node(meta))
     if dtype.is_integer and isinstance(start, int) and isinstance(step, int):
-        return _int_ramp(op, count, start, step, dtype, device)
+        return _int_ramp(op, meta, start, step)
     start, step = float(start), float(step)
     last = start + (count - 1) * step
     is_whole = all(v.is_integer() and abs(v) < 2**31 for v in (start, step, last))
     if is_whole and stop in (None, last) and not _is_minus_zero(start) and not _is_minus_zero(stop):
-        made = _int_ramp(op, count, int(start), int(step), dtypes.int32, device)
-        return converted(made, dtype)
+        of_ints = meta_of((count,), dtypes.int32, device)
+        return converted(_int_ramp(op, of_ints, int(start), int(step)), dtype)
     if dtype.is_integer:
         return float64_bits.floored(float64_bits.ramp_bits(count, start, step, device, stop), dtype)
     real = dtypes.real_of(dtypes.floating(dtype))
@@ -379,14 +372,14 @@ def _is_minus_zero(x: float | None) -> bool:
     return x == 0 and math.copysign(1, x) < 0
 
 
-def _int_ramp(op: str, count: int, start: int, step: int, dtype: DType, device: Device) -> Tensor:
-    computed = dtypes.widened(dtype)  # small integers wrap around, as in NumPy
-    for value in (start, start + (count - 1) * step):
+def _int_ramp(op: str, meta: Meta, start: int, step: int) -> Tensor:
+    computed = dtypes.widened(meta.dtype)  # small integers wrap around, as in NumPy
+    for value in (start, start + (meta.size - 1) * step):
         dtypes.check_range(op, value, computed)
-    numbers = converted(Tensor(index((count,), device)), computed)
+    numbers = converted(Tensor(index(meta.shape, meta.device)), computed)
     scaled = numbers if step == 1 else numbers * _wrapped(step, computed)
     starts_plain = start == 0 and step > 0
-    return converted(scaled if starts_plain else scaled + _wrapped(start, computed), dtype)
+    return converted(scaled if starts_plain else scaled + _wrapped(start, computed), meta.dtype)
 
 
 def _wrapped(value: int, dtype: DType) -> int:
@@ -442,7 +435,7 @@ def linspace(
     if step == 0 and low != high and is_double:  # the step underflows
         values = arange(num, dtype=target, device=on_device) / gaps * (high - low) + low
     elif wide is None:
-        values = _ramp("linspace", num, low, step, target, on_device, end)
+        values = _ramp("linspace", meta_of((num,), target, on_device), low, step, end)
     else:
         distance = int(stop) - int(start)
         values = arange(num, dtype=wide, device=on_device) * distance // max(gaps, 1) + int(start)
@@ -491,31 +484,24 @@ def _between(
     if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count, gaps = _counts(num, endpoint)
-    distance = high - low
-    step = distance / builtins.max(gaps, 1)
+    intervals, distance = builtins.max(gaps, 1), high - low
+    step = distance / intervals
     rank = step.ndim
     counted = arange(count, device=step.device).reshape(count, *(1,) * rank)
     is_single = step.dtype.is_floating and not step.dtype.has_64_bits
     bits = _bits_of_ends(start, stop, low, high) if is_single else None
     if target.is_integer and all(not v.dtype.is_inexact for v in ends):
         first, last = (converted(v, dtypes.int64) for v in ends)
-        spaced = first + converted(counted, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
+        spaced = first + converted(counted, dtypes.int64) * (last - first) // intervals
     elif bits is not None:
-        spaced = float64_bits.divided(*bits, counted, builtins.max(gaps, 1))
-        spaced = (
-            float64_bits.floored(spaced, target)
-            if target.is_integer
-            else float64_bits.to_float32(spaced)
-        )
-        step = converted(
-            float64_bits.to_float32(float64_bits.divided_step(*bits, builtins.max(gaps, 1))),
-            step.dtype,
-        )
+        exact = float64_bits.divided(*bits, counted, intervals)
+        to_float32, floored = float64_bits.to_float32, float64_bits.floored
+        spaced = floored(exact, target) if target.is_integer else to_float32(exact)
+        step = converted(to_float32(float64_bits.divided_step(*bits, intervals)), step.dtype)
     else:
         numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
         has_zero_step = equal(step, 0).any()
-        intervals = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
         shares = numbers * (1 / intervals) if step.dtype.is_complex else numbers / intervals
         product = where(has_zero_step, shares * distance, numbers * step)

@@ -4,7 +4,8 @@
     def exp(np, x):
         return np.exp(x)
 
-The decorated function is the computation with NumPy. The functions record their op by recipes
+The decorated function is the computation with NumPy; one that takes only the operands, and has no
+body, declares that this is NumPy's function of its name. The functions record their op by recipes
 (`record.py`).
 """
 
@@ -37,12 +38,10 @@ from py_tensor.ops.operands import (
     takes,
     takes_numbers,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
 from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
-# The types of defined functions.
-Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
 
 
@@ -79,25 +78,17 @@ def register(
         install(function.__name__, function)
 
 
-def same_dtype(dtype: DType) -> DType:
-    return dtype
-
-
 class Loop(NamedTuple):
     """The dtypes in which an elementwise function computes, and the result dtype for each."""
 
     accepts: Accepts
-    result: Callable[[DType], DType]
+    result: Callable[[DType], DType] = lambda dtype: dtype
 
     def types(self, nin: int, nout: int) -> list[str]:
         """Return the signatures without conversions, in NumPy's type characters."""
-        signatures: list[str] = []
-        for dtype in dtypes.ALL:
-            is_native = self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype
-            if dtype.is_numpys and is_native:
-                operand, result = dtype.character, self.result(dtype).character
-                signatures.append(f"{operand * nin}->{result * nout}")
-        return signatures
+        accepted = [d for d in dtypes.ALL if d.is_numpys and self.accepts.takes(d)]
+        native = [d for d in accepted if self.accepts.compute(d) is d]
+        return [f"{d.character * nin}->{self.result(d).character * nout}" for d in native]
 
 
 LOOPS: dict[str, Loop] = {}
@@ -155,8 +146,8 @@ def with_options(
     gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
     function = _taking_options(name, record, accepts, gives, (nin, nout), is_uniform)
     function.__name__ = function.__qualname__ = name
-    loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
-    count_operands(function, nin, nout, loop)
+    loop = Loop(accepts, op.result) if op else Loop(accepts)
+    count_operands(function, nin, nout, loop if is_uniform else None)
     function.__doc__ = inspect.cleandoc(doc or "")
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
@@ -197,14 +188,18 @@ def _taking_options(
             raise TypeError(f"{name}: takes {expected}, and out, not {len(operands)}")
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
             wanted = _computed_dtype(name, gives, dtype)
-            check_options(name, accepts, operands[:count], wanted, casting, signature, order)
-            if wanted is not None:
-                operands = (*_in_dtype(name, operands[:count], wanted), *operands[count:])
+            options = wanted, casting, signature, order
+            first = in_options(name, accepts, operands[:count], options)
+            operands = (*first, *operands[count:])
         results = record(*operands)
-        if nout == 2:
-            out = (None, None) if out is None else out
-            return stored_both(name, results, out, where, casting)
-        return stored(name, results, out, where, casting)
+        if nout == 1:
+            return stored(name, results, out, where, casting)
+        out = (None, None) if out is None else out
+        targets: Any = out
+        if not isinstance(out, tuple) or len(targets) != 2:
+            raise TypeError(f"{name}: out must be a tuple of two, one for each result")
+        pairs = zip(results, targets, strict=True)
+        return tuple(stored(name, *pair, where, casting) for pair in pairs)
 
     def function(*operands: Operand, **options: Any) -> Any:
         # Most calls have no options; Python would set each of them to its default.
@@ -237,18 +232,13 @@ def _signature(function: Callable[..., Any], nin: int, nout: int) -> inspect.Sig
     return _signatures[nin, nout]
 
 
-def check_options(
-    op: str,
-    accepts: Accepts,
-    operands: Sequence[Operand],
-    dtype: object,
-    casting: str,
-    signature: object,
-    order: object,
-) -> None:
-    """Check options of NumPy's elementwise functions that do not change the result.
+def in_options(
+    op: str, accepts: Accepts, operands: Sequence[Operand], options: tuple[Any, ...]
+) -> Sequence[Operand]:
+    """Return operands in the dtype to compute in, and check the options of NumPy's functions.
 
-    `subok` is not checked, because results are always tensors.
+    `options` are `dtype`, `casting`, `signature` and `order`. `subok` is not checked, because
+    results are always tensors.
 
     Raises
     ------
@@ -259,6 +249,7 @@ def check_options(
     ValueError
         If `casting` or `order` is unknown.
     """
+    dtype, casting, signature, order = options
     if signature is not None:
         raise TypeError(f"{op}: signature is not supported; use dtype")
     check_option(op, "casting", casting, dtypes.CASTINGS)
@@ -268,9 +259,9 @@ def check_options(
         target = dtypes.parse(dtype)
         accepts.check_converted(op, target)
     elif casting == SAME_KIND:
-        return
+        return operands
     else:
-        target = accepts.check(op, common_dtype(op, coerced))
+        target = accepts.check(op, common_dtype(coerced))
     for x in coerced:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
@@ -278,6 +269,7 @@ def check_options(
             number_dtype = dtypes.of_scalar(x)
             number_dtype = target if number_dtype.is_signed and target.is_unsigned else number_dtype
             check_kind(op, number_dtype, target, "casting='unsafe' allows it")
+    return operands if dtype is None else _in_dtype(op, operands, target)
 
 
 def _computed_dtype(
@@ -305,6 +297,15 @@ def _in_dtype(op: str, operands: Sequence[Operand], dtype: DType) -> list[Operan
     return [x if is_weak(x) and not are_numbers else in_dtype(op, x, dtype) for x in operands]
 
 
+def numpys(name: str) -> OnArrays:
+    """Return the computation of an op that is NumPy's function of a name."""
+
+    def on_arrays(np: Any, *operands: Any) -> Any:
+        return getattr(np, name)(*operands)
+
+    return on_arrays
+
+
 def _elementwise(
     nin: int,
     accepts: Accepts,
@@ -316,11 +317,12 @@ def _elementwise(
     cost: int = 1,
     method: bool = False,
     operator: str | None = None,
-) -> Callable[[OnArrays], Callable[..., Tensor]]:
+    name: str | None = None,
+) -> Callable[[Any], Callable[..., Tensor]]:
     """Return a decorator that defines an elementwise op by the same computation with NumPy.
 
-    The decorated function takes NumPy and arrays. The op and its public function have its name and
-    docstring.
+    The decorated function takes NumPy and arrays, or declares only the operands if it is NumPy's
+    function of its name. The op and its public function have its name and docstring.
 
     Parameters
     ----------
@@ -339,14 +341,17 @@ def _elementwise(
     method, operator
         Whether the function is a method, too; and, for two operands, the name of its Python
         operator: "add" defines ``__add__``, ``__radd__`` and ``__iadd__``.
+    name
+        The name of the op, if it is not that of the decorated function.
     """
 
-    def define(numpy: Any) -> Callable[..., Tensor]:
-        name = numpy.__name__
-        text = wgsl or f"{name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
+    def define(function: Any) -> Callable[..., Tensor]:
+        op_name = name or function.__name__
+        text = wgsl or f"{op_name}_{{t}}({'{0}' if nin == 1 else '{0}, {1}'})"
         texts = {"*": text} if isinstance(text, str) else text
-        op = Elementwise(name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
-        return function_of(op, doc=numpy.__doc__, ulp=ulp, method=method, operator=operator)
+        numpy = function if function.__code__.co_argcount > nin else numpys(op_name)
+        op = Elementwise(op_name, texts, numpy, accepts, result, vjp=vjp, cost=cost)
+        return function_of(op, doc=function.__doc__, ulp=ulp, method=method, operator=operator)
 
     return define
 
@@ -392,7 +397,7 @@ def function_of(
 _Recipes = Recipes[Any, Recorded | None]
 
 
-def _recording_one(recipes: _Recipes, other: Unary) -> Unary:
+def _recording_one(recipes: _Recipes, other: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the op of one operand for a tensor; `other` handles all other operands."""
 
     def function(x: Operand, /) -> Tensor:
@@ -419,13 +424,7 @@ def comparison(
     """
     decide = _deciding(operator)
     op = Elementwise(
-        name,
-        wgsl,
-        lambda np, x, y: getattr(np, name)(x, y),
-        accepts,
-        dtypes.bool_,
-        decide=decide,
-        vjp=NOT_DIFFERENTIABLE,
+        name, wgsl, numpys(name), accepts, dtypes.bool_, decide=decide, vjp=NOT_DIFFERENTIABLE
     )
 
     def record(x: Operand, y: Operand) -> Tensor:

@@ -12,23 +12,10 @@ from functools import partial
 from typing import Any, cast
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import (
-    ANY,
-    FLOATING,
-    INTEGRAL_AS_INT,
-    LOGICAL,
-    NUMERIC,
-    REAL,
-    REAL_FLOATING,
-    REAL_NUMERIC,
-    REAL_WITH_BOOL_AS_INT8,
-    WITH_BOOL_AS_INT8,
-    integer_range,
-)
+from py_tensor.base.dtypes import ANY, FLOATING, LOGICAL, NUMERIC, REAL, REAL_FLOATING
 from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
-from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import MUL, WHERE
 from py_tensor.ops.define import binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
@@ -66,21 +53,18 @@ elementary = partial(unary, FLOATING, ulp=4)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * y,), cost=12)
-def exp(np: Any, x: Any) -> Any:
+def exp(x: Any) -> Any:
     """Exponential of each element."""
-    return np.exp(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / x,), cost=12)
-def log(np: Any, x: Any) -> Any:
+def log(x: Any) -> Any:
     """Natural logarithm of each element; -inf at 0, NaN for negative numbers."""
-    return np.log(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / (2 * y),), cost=4)
-def sqrt(np: Any, x: Any) -> Any:
+def sqrt(x: Any) -> Any:
     """Square root of each element; NaN for negative numbers."""
-    return np.sqrt(x)
 
 
 def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
@@ -96,21 +80,18 @@ def root_of_squares(squares: Tensor) -> Tensor:
 
 
 @elementary(vjp=lambda g, y, x, _: (g * cos(x),), cost=30)
-def sin(np: Any, x: Any) -> Any:
+def sin(x: Any) -> Any:
     """Sine of each element, in radians; accurate over the whole range."""
-    return np.sin(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (-(g * sin(x)),), cost=30)
-def cos(np: Any, x: Any) -> Any:
+def cos(x: Any) -> Any:
     """Cosine of each element, in radians; accurate over the whole range."""
-    return np.cos(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * (1 + y * y),), cost=34)
-def tan(np: Any, x: Any) -> Any:
+def tan(x: Any) -> Any:
     """Tangent of each element, in radians."""
-    return np.tan(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g * (1 - y * y),), cost=16)
@@ -130,7 +111,7 @@ def sigmoid(np: Any, x: Any) -> Any:
     return np.where(x >= 0, 1, e) / (1 + e)
 
 
-@unary(WITH_BOOL_AS_INT8, vjp=lambda g, y, x, _: (-(g * y * y),), cost=4, ulp=4)
+@unary(dtypes.WITH_BOOL_AS_INT8, vjp=lambda g, y, x, _: (-(g * y * y),), cost=4, ulp=4)
 def reciprocal(np: Any, x: Any) -> Any:
     """Reciprocal of each element; for integers an integer, which is 0 except for 1 and -1."""
     if has_integers(x):
@@ -153,9 +134,8 @@ def reciprocal(np: Any, x: Any) -> Any:
     },
     vjp=lambda g, y, x, _: (-g,),
 )
-def negative(np: Any, x: Any) -> Any:
+def negative(x: Any) -> Any:
     """Negative of each element; unsigned integers wrap around."""
-    return np.negative(x)
 
 
 @unary(NUMERIC, "{0}", vjp=lambda g, y, x, _: (g,))
@@ -176,21 +156,19 @@ def positive(np: Any, x: Any) -> Any:
     vjp=lambda g, y, x, _: (g * sign(x).conj(),),
     result=dtypes.real_of,
 )
-def abs(np: Any, x: Any) -> Any:
+def abs(x: Any) -> Any:
     """Absolute value of each element; the lowest integer is unchanged, as in NumPy.
 
     The result for complex numbers is real.
     """
-    return np.abs(x)
 
 
 @unary(NUMERIC, vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,))
-def sign(np: Any, x: Any) -> Any:
+def sign(x: Any) -> Any:
     """Sign of each element: -1, 0 or 1; NaN stays NaN.
 
     For a complex number it is ``x / abs(x)``, or 0.
     """
-    return np.sign(x)
 
 
 def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
@@ -205,7 +183,7 @@ def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
 
 
 @unary(
-    WITH_BOOL_AS_INT8,
+    dtypes.WITH_BOOL_AS_INT8,
     {
         "f32": "square_f32({0})",
         "64": "mul_64({0}, {0})",
@@ -214,13 +192,12 @@ def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
     },
     vjp=lambda g, y, x, _: (g * (2 * x),),
 )
-def square(np: Any, x: Any) -> Any:
+def square(x: Any) -> Any:
     """Square of each element."""
-    return np.square(x)
 
 
 @unary(
-    REAL_NUMERIC,
+    dtypes.REAL_NUMERIC,
     {
         "f32": "relu_f32({0})",
         "i32": "max({0}, 0)",
@@ -252,29 +229,25 @@ predicate = partial(unary, vjp=NOT_DIFFERENTIABLE, result=dtypes.bool_)
 
 
 @predicate(ANY, {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"})
-def isnan(np: Any, x: Any) -> Any:
+def isnan(x: Any) -> Any:
     """Whether each element is NaN."""
-    return np.isnan(x)
 
 
 @predicate(ANY, {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"})
-def isinf(np: Any, x: Any) -> Any:
+def isinf(x: Any) -> Any:
     """Whether each element is infinite."""
-    return np.isinf(x)
 
 
 @predicate(
     ANY, {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"}
 )
-def isfinite(np: Any, x: Any) -> Any:
+def isfinite(x: Any) -> Any:
     """Whether each element is neither NaN nor infinite."""
-    return np.isfinite(x)
 
 
 @unary(LOGICAL, "!{0}", vjp=NOT_DIFFERENTIABLE)
-def logical_not(np: Any, x: Any) -> Any:
+def logical_not(x: Any) -> Any:
     """Whether each element is zero; NaN is not zero."""
-    return np.logical_not(x)
 
 
 # -- Two operands: arithmetic -------------------------------------------------------------------
@@ -286,9 +259,8 @@ def logical_not(np: Any, x: Any) -> Any:
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
 )
-def add(np: Any, x: Any, y: Any) -> Any:
+def add(x: Any, y: Any) -> Any:
     """Elementwise sum; for bools, whether either is true."""
-    return np.add(x, y)
 
 
 @binary(
@@ -302,98 +274,73 @@ def add(np: Any, x: Any, y: Any) -> Any:
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
 )
-def subtract(np: Any, x: Any, y: Any) -> Any:
+def subtract(x: Any, y: Any) -> Any:
     """Elementwise difference; integers wrap around."""
-    return np.subtract(x, y)
 
 
 multiply = function_of(
-    MUL,
-    operator="mul",
-    doc="Elementwise product; for bools, whether both are true.",
+    MUL, operator="mul", doc="Elementwise product; for bools, whether both are true."
 )
 
 
 @binary(
     FLOATING, vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)), operator="truediv", cost=6, ulp=4
 )
-def divide(np: Any, x: Any, y: Any) -> Any:
+def divide(x: Any, y: Any) -> Any:
     """Elementwise quotient as a float: int32 operands give float32."""
-    return np.divide(x, y)
 
 
-@binary(REAL_WITH_BOOL_AS_INT8, vjp=FLAT, operator="floordiv", cost=30, ulp=4)
-def floor_divide(np: Any, x: Any, y: Any) -> Any:
+_quotient = partial(binary, dtypes.REAL_WITH_BOOL_AS_INT8, cost=30, ulp=4)
+
+
+@_quotient(vjp=FLAT, operator="floordiv")
+def floor_divide(x: Any, y: Any) -> Any:
     """Quotient rounded down to an integer; an integer divided by 0 gives 0."""
-    return np.floor_divide(x, y)
 
 
-@binary(
-    REAL_WITH_BOOL_AS_INT8,
-    vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
-    operator="mod",
-    cost=30,
-    ulp=4,
-)
-def remainder(np: Any, x: Any, y: Any) -> Any:
+@_quotient(vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))), operator="mod")
+def remainder(x: Any, y: Any) -> Any:
     """Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0."""
-    return np.remainder(x, y)
 
 
-def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
+def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
     """Return 0 for a base of 0 with the exponent 0, and for the exponent of a base up to 0."""
     is_one = equal(a, 0) & equal(b, 0)
     base = where(not_equal(a, 0) if a.dtype.is_complex else a > 0, a, 1)
     return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
-def _powers(np: Any, x: Any, y: Any) -> Any:
+@binary(dtypes.WITH_BOOL_AS_INT8, "pow_{t}({0}, {1})", vjp=_grad_power, cost=40, name="power")
+def _power(np: Any, x: Any, y: Any) -> Any:
+    """`power`, without its checks."""
     if has_integers(x):
         return _integer_power(np, x, y)
     return np.power(x, y) if np.iscomplexobj(x) else _float_power(np, x, y)
 
 
-POWER = Elementwise(
-    "power",
-    wgsl={"*": "pow_{t}({0}, {1})"},
-    numpy=_powers,
-    accepts=WITH_BOOL_AS_INT8,
-    vjp=_grad_power,
-    cost=40,
-)
-_power = function_of(POWER, doc="`power`, without its checks.")
+def _extreme(name: str, of_bools: str) -> dict[str, str]:
+    """Return the WGSL of the larger or the smaller operand, by "max" or "min"."""
+    pairs = f"{name}_{{t}}({{0}}, {{1}})"
+    return {
+        "f32": f"{name}imum_f32({{0}}, {{1}})", "bool": of_bools, "64": pairs, "complex64": pairs,
+        "*": f"{name}({{0}}, {{1}})",
+    }  # fmt: skip
 
 
-@binary(
-    ANY,
-    {
-        "f32": "maximum_f32({0}, {1})",
-        "bool": "{0} | {1}",
-        "64": "max_{t}({0}, {1})",
-        "complex64": "max_{t}({0}, {1})",
-        "*": "max({0}, {1})",
-    },
-    vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
-)
-def maximum(np: Any, x: Any, y: Any) -> Any:
+def _grad_extreme(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    """The operand that is selected gets the gradient; equal operands get half of it each."""
+    share = where(equal(a, b), g / 2, g)
+    return where(equal(y, a), share, 0), where(equal(y, b), share, 0)
+
+
+@binary(ANY, _extreme("max", "{0} | {1}"), vjp=_grad_extreme)
+def maximum(x: Any, y: Any) -> Any:
     """Elementwise maximum; NaN if either element is NaN."""
-    return np.maximum(x, y)
 
 
-@binary(
-    ANY,
-    {
-        "f32": "minimum_f32({0}, {1})",
-        "bool": "{0} & {1}",
-        "64": "min_{t}({0}, {1})",
-        "complex64": "min_{t}({0}, {1})",
-        "*": "min({0}, {1})",
-    },
-    vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
-)
-def minimum(np: Any, x: Any, y: Any) -> Any:
+@binary(ANY, _extreme("min", "{0} & {1}"), vjp=_grad_extreme)
+def minimum(x: Any, y: Any) -> Any:
     """Elementwise minimum; NaN if either element is NaN."""
-    return np.minimum(x, y)
 
 
 def _grad_at_least(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
@@ -407,11 +354,6 @@ def _grad_at_most(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[
 # The limits of `clip`, whose derivative is 1 at its bounds.
 _AT_LEAST = replace(cast("Any", maximum).op, vjp=_grad_at_least)
 _AT_MOST = replace(cast("Any", minimum).op, vjp=_grad_at_most)
-
-
-def _share(g: Tensor, a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
-    """Return g where the operand is selected, and g/2 where the operands are equal."""
-    return where(equal(a, b), g / 2, where(wins, g, 0))
 
 
 def _float_power(np: Any, x: Any, y: Any) -> Any:
@@ -469,7 +411,7 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
     """Return whether an exponent that the host knows is negative, and all operands are integers."""
     operands = coerce("power", (x, y))
     number = number_like(y)
-    if not common_dtype("power", operands).is_integer:
+    if not common_dtype(operands).is_integer:
         return False
     if isinstance(number, int):
         return number < 0
@@ -478,8 +420,8 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
 
 
 power = with_options(
-    "power", _raised, nin=2, accepts=POWER.accepts, op=POWER, doc=_raised.__doc__, ulp=4,
-    operator="pow",
+    "power", _raised, nin=2, accepts=dtypes.WITH_BOOL_AS_INT8, op=cast("Any", _power).op,
+    doc=_raised.__doc__, ulp=4, operator="pow",
 )  # fmt: skip
 
 
@@ -548,7 +490,7 @@ def _is_at_most(x: str, y: str, symbol: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-_order = partial(comparison, accepts=INTEGRAL_AS_INT)
+_order = partial(comparison, accepts=dtypes.INTEGRAL_AS_INT)
 less = _order("less", "lt", wgsl=_is_less("{0}", "{1}", "<"), doc="Whether ``x1 < x2``.")
 less_equal = _order(
     "less_equal", "le", wgsl=_is_at_most("{0}", "{1}", "<="), doc="Whether ``x1 <= x2``."
@@ -561,21 +503,18 @@ _logical = partial(binary, LOGICAL, vjp=NOT_DIFFERENTIABLE)
 
 
 @_logical("{0} & {1}")
-def logical_and(np: Any, x: Any, y: Any) -> Any:
+def logical_and(x: Any, y: Any) -> Any:
     """Whether both elements are nonzero."""
-    return np.logical_and(x, y)
 
 
 @_logical("{0} | {1}")
-def logical_or(np: Any, x: Any, y: Any) -> Any:
+def logical_or(x: Any, y: Any) -> Any:
     """Whether either element is nonzero."""
-    return np.logical_or(x, y)
 
 
 @_logical("{0} != {1}")
-def logical_xor(np: Any, x: Any, y: Any) -> Any:
+def logical_xor(x: Any, y: Any) -> Any:
     """Whether exactly one element is nonzero."""
-    return np.logical_xor(x, y)
 
 
 # -- Three operands -----------------------------------------------------------------------------
@@ -612,9 +551,9 @@ def clip(
     if not (min is None or max is None):
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
         if others:  # the dtype of all three, in which a Python number is a limit too
-            x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
+            x = in_dtype("clip", x, common_dtype(coerce("clip", (x, *others))))
     if isinstance(x, Tensor) and x.dtype.is_integer:
-        low, high = integer_range(x.dtype)
+        low, high = dtypes.integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max
     arrays = [v for v in (x, min, max) if not (v is None or isinstance(v, Scalar))]

@@ -153,18 +153,6 @@ def _solved(np: Any, x: Array, beside: int) -> Array:
     return np.concatenate([x[..., :n, :], _swapped(np, solution)], -2)
 
 
-def _determinant(np: Any, x: Array, beside: int) -> Array:
-    return np.linalg.det(x)[..., None]
-
-
-def _sign_and_logarithm(np: Any, x: Array, beside: int) -> Array:
-    return np.stack(np.linalg.slogdet(x), -1)
-
-
-def _triangle(np: Any, x: Array, beside: int) -> Array:
-    return _each(np, np.linalg.cholesky, x)
-
-
 def _orthogonal(np: Any, x: Array, beside: int) -> Array:
     """Return the columns of both factors; those of the triangle are padded with zeros."""
     a = _swapped(np, x[..., beside:, :])
@@ -182,10 +170,10 @@ def _factor(name: str, on_arrays: OnArrays, numbers: int | None = None) -> Facto
 # Takes the columns of matrices followed by those of right-hand sides, which become the solutions.
 SOLVE = _factor("solve", _solved)
 # The determinant; and its sign, of modulus 1 if complex, with the logarithm of its modulus.
-DET = _factor("det", _determinant, 1)
-SLOGDET = _factor("slogdet", _sign_and_logarithm, 2)
+DET = _factor("det", lambda np, x, beside: np.linalg.det(x)[..., None], 1)
+SLOGDET = _factor("slogdet", lambda np, x, beside: np.stack(np.linalg.slogdet(x), -1), 2)
 # Rows of a positive definite matrix become those of a triangle; elements above it are ignored.
-CHOLESKY = _factor("cholesky", _triangle)
+CHOLESKY = _factor("cholesky", lambda np, x, beside: _each(np, np.linalg.cholesky, x))
 # Columns of an optional identity and a matrix become those of an orthogonal matrix and a triangle.
 QR = _factor("qr", _orthogonal)
 ROTATION = Rotation("rotation", vjp=NOT_DIFFERENTIABLE)

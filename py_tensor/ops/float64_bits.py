@@ -62,12 +62,7 @@ def _only_on_gpu(np: Any, *operands: Any) -> Any:
 
 
 def _on_bits(
-    name: str,
-    wgsl: str,
-    numpy: OnArrays,
-    *,
-    gives: DType = uint64,
-    leading: tuple[DType, ...] = (),
+    name: str, wgsl: str, numpy: OnArrays, *, gives: DType = uint64, leading: tuple[DType, ...] = ()
 ) -> Elementwise:
     """Return an op whose last operands are the bits of float64 numbers, which `numpy` gets."""
 

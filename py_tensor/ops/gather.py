@@ -43,11 +43,7 @@ __all__ = [
 
 
 def take(
-    a: Operand,
-    indices: Operand,
-    axis: int | None = None,
-    out: Out = None,
-    mode: str = "raise",
+    a: Operand, indices: Operand, axis: int | None = None, out: Out = None, mode: str = "raise"
 ) -> Tensor:
     """Take the elements along `axis` at `indices`; None takes from the flattened tensor.
 
@@ -263,8 +259,9 @@ class Indices(NamedTuple):
     op: str
 
 
-def indices_of(op: str, indices: Operand, x: Tensor, axis: int) -> Indices:
+def indices_of(op: str, indices: Operand, x: Tensor, axis: int, mode: str = "raise") -> Indices:
     """Convert indices to a tensor on the device of `x`, and check them if they are known."""
+    indices = in_mode(op, indices, x.shape[axis], mode, x.device)
     if isinstance(indices, Tensor):
         if indices.device is not x.device:
             x, indices = on_one_device(op, (x, indices))
@@ -354,24 +351,16 @@ def scatter(
     if not spread_values.size:
         return x
     over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
-    return scattered(x, axes, over, at, spread_values.reshape(spread.walked), mode, unique, op)
+    values = spread_values.reshape(spread.walked)
+    return scattered(x, over, values, tuple(axes), at, op, mode, unique)
 
 
-def scattered(
-    x: Tensor,
-    axes: Sequence[int],
-    indices: Sequence[Tensor],
-    at: int,
-    values: Tensor,
-    mode: str,
-    unique: bool,
-    op: str,
-) -> Tensor:
-    """Like `scatter`, for indices and `values` of the same shape."""
-    if not values.size:
-        return x
-    attrs = tuple(axes), at, op, mode, unique
-    return checking(build(SCATTER, (x, values, *indices), attrs), op)
+def scattered(x: Tensor, indices: Sequence[Tensor], values: Tensor, *attrs: Any) -> Tensor:
+    """Like `scatter`, for indices and `values` of the same shape.
+
+    The attributes of the node are the axes, `at`, `op`, `mode` and `unique`.
+    """
+    return checking(build(SCATTER, (x, values, *indices), attrs), attrs[2]) if values.size else x
 
 
 def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
@@ -457,7 +446,7 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
     if not count:
         return selected
     target = choose(mask, counts - 1, count)  # out of range, where nothing is written
-    return scattered(selected, (0,), (target,), 0, values, "set", unique=True, op="")
+    return scattered(selected, (target,), values, (0,), 0, "", "set", True)
 
 
 def selected(mask: Tensor, values: Tensor) -> Tensor:

@@ -435,36 +435,31 @@ class _Selection:
         axis = kept = 0
         op = ""
         for position, k in enumerate(keys):
-            if k is None or isinstance(k, slice):
+            is_kept = isinstance(k, slice | NoneType)
+            if not is_kept:
+                # An ellipsis separates the parts around it, even if it covers no axis.
+                positions.append(position + (bool(dots) and position >= dots[0]))
+                before.append(kept)
+            if is_kept or not (_is_flag(k) or is_array_like(k)):
                 basic.append(k)
                 axis += k is not None
-                kept += 1
+                kept += is_kept
                 continue
-            # An ellipsis separates the parts around it, even if it covers no axis.
-            positions.append(position + (bool(dots) and position >= dots[0]))
-            before.append(kept)
+            covered: list[Any] = [_ALL]
             if _is_flag(k):  # a new axis, of which it selects 1 or 0 elements
-                basic.append(None)
-                is_tensor = isinstance(k, Tensor)
-                parts.append(reshape_copy(k, (1,)) if is_tensor else _mask((1,), bool(k), x))
-                window_axes.append(kept)
-                kept += 1
-                continue
-            if not is_array_like(k):
-                basic.append(k)
-                axis += 1
-                continue
-            if _is_mask(k):
+                covered = [None]
+                k = reshape_copy(k, (1,)) if isinstance(k, Tensor) else _mask((1,), bool(k), x)
+            elif _is_mask(k):
                 k = _fitting_mask(k, x, axis)
-                covered = k.ndim
+                covered *= k.ndim
             else:
                 checked = _indices_along(k, x, axis, keys)
-                k, op, covered = checked.tensor, op or checked.op, 1
-            basic += [_ALL] * covered
+                k, op = checked.tensor, op or checked.op
+            basic += covered
             parts.append(k)
             window_axes.append(kept)
-            axis += covered
-            kept += covered
+            axis += covered.count(_ALL)
+            kept += len(covered)
         is_whole = len(basic) == x.ndim and all(k is _ALL for k in basic)
         window = x if is_whole else view_by(x, _layout_of(x._layout, tuple(basic)))  # pyright: ignore[reportPrivateUsage]
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
@@ -579,7 +574,8 @@ def _mask(shape: Shape, value: bool, x: Tensor) -> Tensor:
 
 def _with_masks(item: Any, x: Tensor) -> Any:
     """Return a part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
-    if _holds_tensors(item):
+    listed = cast("list[Any]", item) if isinstance(item, list | tuple) else []
+    if any(isinstance(k, Tensor) and k.ndim for k in listed):
         item = tensor_of(item, "index", device=x.device)
     if isinstance(item, Tensor):
         if item.dtype.is_floating:
@@ -595,13 +591,6 @@ def _as_ints(item: Any) -> Any:
     if isinstance(item, list | tuple):
         return [_as_ints(k) for k in cast("list[Any]", item)]
     return int(item) if _is_flag(item) else item
-
-
-def _holds_tensors(item: Any) -> bool:
-    """Return whether a part is a sequence of tensors with axes, such as that of `where`."""
-    if not isinstance(item, list | tuple):
-        return False
-    return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", item))
 
 
 def _selects_nothing(key: Any) -> bool:

@@ -14,17 +14,9 @@ from py_tensor.ir.node import Meta, Op, meta_of
 from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import check_options, count_operands, register
+from py_tensor.ops.define import count_operands, in_options, register
 from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
-from py_tensor.ops.operands import (
-    Operand,
-    as_arrays,
-    common_dtype,
-    goes_first,
-    in_dtype,
-    node_of,
-    takes,
-)
+from py_tensor.ops.operands import Operand, as_arrays, common_dtype, goes_first, node_of, takes
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
@@ -39,20 +31,14 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     Operands broadcast. Integers wrap around.
     """
     a, b = as_arrays("fused_multiply_add", (x, y))
-    dtype = common_dtype("fused_multiply_add", (a, b))
-    dtype = dtypes.numeric(dtype)
+    dtype = dtypes.numeric(common_dtype((a, b)))
     inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
-    return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
-
-
-def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -> Tensor:
     summed = normalize_axes("fused_multiply_add", axes, len(shape))
-    result = reduced(shape, summed)
     if not size_of(tuple(shape[axis] for axis in summed)):
-        return zeros(result, dtype=a.dtype, device=a.device)
-    a, b = a.expand(shape), b.expand(shape)
-    return build(CONTRACT, (a, b), summed) if summed else a * b
+        return zeros(reduced(shape, summed), dtype=dtype, device=a.device)
+    a, b = (converted(v, inner).expand(shape) for v in (a, b))
+    return converted(build(CONTRACT, (a, b), summed) if summed else a * b, dtype)
 
 
 def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], Any]:
@@ -86,10 +72,9 @@ def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], 
             subok: bool = True,
             signature: None = None,
         ) -> Tensor:
-            if dtype is not None or (casting, signature, order) != (SAME_KIND, None, "K"):
-                check_options(name, dtypes.ANY, (x1, x2), dtype, casting, signature, order)
-                if dtype is not None:
-                    x1, x2 = in_dtype(name, x1, dtype), in_dtype(name, x2, dtype)
+            options = dtype, casting, signature, order
+            if options != (None, SAME_KIND, None, "K"):
+                x1, x2 = in_options(name, dtypes.ANY, (x1, x2), options)
             if axes is not None or axis is not None or keepdims:
                 y = _along_axes(compute, axes_of_cores, x1, x2, axes, axis, keepdims)
             else:
@@ -144,19 +129,15 @@ def _along_axes(
         raise ValueError(
             f"{op}: axes must have an entry for each operand and the result, not {axes}"
         )
-    positions: list[tuple[int, ...]] = []
-    for item, count in zip(entries, (first, second, kept), strict=True):
-        several = isinstance(item, tuple)
-        position = cast("tuple[int, ...]", item if several else (item,))
-        if len(position) != count or not (several or count == 1):
+    counts = first, second, kept
+    for item, count in zip(entries, counts, strict=True):
+        of_item = cast("tuple[Any, ...]", item if isinstance(item, tuple) else (item,))
+        if len(of_item) != count:
             raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
-        positions.append(position)
-    moved = [
-        moveaxis(x, item, tuple(range(-len(item), 0)))
-        for x, item in zip(operands, positions[:2], strict=True)
-    ]
-    y = compute(*moved)
-    return moveaxis(y.expand_dims(-1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
+    of_a, of_b, of_y = (tuple(range(-count, 0)) for count in counts)
+    a, b = operands
+    y = compute(moveaxis(a, entries[0], of_a), moveaxis(b, entries[1], of_b))
+    return moveaxis(y.expand_dims(-1) if keepdims else y, of_y, entries[2])
 
 
 @with_axes(2, 2, 2, signature="(n?,k),(k,m?)->(n?,m?)")

@@ -121,17 +121,13 @@ def _byteswap(x: Tensor, inplace: bool = False) -> Tensor:
         swapped = x.copy()
     else:
         shape = (*x.shape, x.itemsize // component.itemsize, component.itemsize)
-        octets = reshape_copy(_parted_bytes(x), shape)
+        octets = reshape_copy(_parted(reshape_copy(x, (*x.shape, 1)), dtypes.uint8), shape)
         swapped = reshape_copy(flip(octets, -1), (*x.shape, x.itemsize))
         swapped = reshape_copy(_joined(swapped, x.dtype), x.shape)
     if not inplace:
         return swapped
     x[...] = swapped
     return x
-
-
-def _parted_bytes(x: Tensor) -> Tensor:
-    return _parted(reshape_copy(x, (*x.shape, 1)), dtypes.uint8)
 
 
 def _data(self: Tensor) -> memoryview:

@@ -509,7 +509,7 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
             tensor_of(v, op, device=device) if _is_int(operand) else v
             for v, operand in zip(coerced, (x, y), strict=True)
         ]
-    dtype = common_dtype(op, coerced)
+    dtype = common_dtype(coerced)
     a, b = (
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
         for v in coerced
@@ -666,12 +666,9 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if a == b:
         raise ShapeError(f"diagonal: axis {axis1} was passed twice")
-    layout = _layout(x)
-    rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
-    pair = layout.permuted((a, b))
-    selected = pair.diagonal(offset)
-    shape = (*(layout.shape[axis] for axis in rest), *selected.shape)
-    strides = (*(layout.strides[axis] for axis in rest), *selected.strides)
+    selected = _layout(x).permuted((a, b)).diagonal(offset)
+    rest = _layout(x).permuted(tuple(axis for axis in range(x.ndim) if axis not in (a, b)))
+    shape, strides = rest.shape + selected.shape, rest.strides + selected.strides
     return view_by(x, Layout(shape, strides, selected.offset), writeable=False)
 
 

@@ -278,7 +278,7 @@ def _converted(
 def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
     """Convert operands to tensors on one device; a number has its own dtype, as in `asarray`."""
     coerced = coerce(op, operands)
-    dtype = common_dtype(op, [x for x in coerced if isinstance(x, Tensor)])
+    dtype = common_dtype([x for x in coerced if isinstance(x, Tensor)])
     result: list[Operand] = []
     for x, operand in zip(coerced, operands, strict=True):
         if isinstance(x, int) and not isinstance(operand, Scalar):  # NumPy's, of a narrower dtype
@@ -315,7 +315,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
         return converted_operand
 
 
-def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
+def common_dtype(operands: Sequence[Tensor | Scalar]) -> DType:
     """Return the promoted dtype of the tensors, then of the scalars, which are weak."""
     types = [x.dtype for x in operands if isinstance(x, Tensor)]
     scalars = [x for x in operands if not isinstance(x, Tensor)]
@@ -372,7 +372,7 @@ def lifted(
     """
     shape = broadcast(op, *(x.shape for x in operands if isinstance(x, Tensor)))
     rest = operands[len(leading) :]
-    dtype, device = accepts.check(op, common_dtype(op, rest)), device_of(operands)
+    dtype, device = accepts.check(op, common_dtype(rest)), device_of(operands)
     device.check(op, meta_of((), dtype, device))
     wanted = *leading, *([dtype] * len(rest))
     return tuple(lift(op, x, shape, d, device) for x, d in zip(operands, wanted, strict=True))

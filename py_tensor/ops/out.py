@@ -99,20 +99,6 @@ def stored(
     return result if target is None else store(op, target, result, casting)
 
 
-def stored_both(
-    op: str, results: tuple[Tensor, Tensor], out: Any, condition: Operand, casting: str
-) -> tuple[Tensor, Tensor]:
-    """Apply `out` and `where` to two results; `out` is a tuple of two."""
-    targets: Any = out
-    if not isinstance(out, tuple) or len(targets) != 2:
-        raise TypeError(f"{op}: out must be a tuple of two, one for each result")
-    first, second = (
-        stored(op, x, target, condition, casting)
-        for x, target in zip(results, targets, strict=True)
-    )
-    return first, second
-
-
 def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> Tensor:
     """Apply `out` to the result of a function that is not elementwise.
 

@@ -330,7 +330,7 @@ def einsum(
     check_order("einsum", order)
     text, tensors = _as_text(operands)
     converted_operands = as_arrays("einsum", tensors)
-    target = common_dtype("einsum", converted_operands) if dtype is None else dtypes.parse(dtype)
+    target = common_dtype(converted_operands) if dtype is None else dtypes.parse(dtype)
     if dtype is None and out is not None:
         terms = math.prod(max(x.size, 1) for x in converted_operands)
         added = terms << 8 * target.itemsize * (len(converted_operands) - 1)

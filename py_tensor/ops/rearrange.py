@@ -9,7 +9,7 @@ from typing import Any, cast
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.layout import Layout
-from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
+from py_tensor.base.shapes import normalize_axis, parse_shape
 from py_tensor.ir.bind import Recipes, Step, follow, steps
 from py_tensor.ir.node import Meta
 from py_tensor.ir.primitives import ROLL
@@ -18,16 +18,8 @@ from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import along_axis, concat, pad_constant, reshape_copy, view_by
-from py_tensor.ops.operands import (
-    Operand,
-    node_of,
-    numbers_of,
-    tensor_beside,
-    tensors_of,
-    whole_number,
-)
+from py_tensor.ops.operands import Operand, numbers_of, tensor_beside, tensors_of, whole_number
 from py_tensor.ops.out import Out
-from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
@@ -101,8 +93,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], along)
     (count,) = counts
     return reshape_copy(
-        x.expand_dims(along + 1).expand((*before, n, count, *behind)),
-        (*before, n * count, *behind),
+        x.expand_dims(along + 1).expand((*before, n, count, *behind)), (*before, n * count, *behind)
     )
 
 
@@ -135,37 +126,30 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
         If the numbers of shifts and axes differ and neither is one.
     """
     x = tensor_of(a, "roll")
-    if type(shift) is int and type(axis) is int:
-        node = node_of(x)
-        steps = _rolls[node.meta, shift, axis]
-        return Tensor(follow(node, steps)) if steps else x.copy()
     if axis is None:
         return reshape_copy(roll(x.ravel(), shift, 0), x.shape)
-    by = _rolled(x.shape, shift, axis)
-    return build(ROLL, [x], by) if any(by) else x.copy()
+    node = x._node  # pyright: ignore[reportPrivateUsage]
+    is_one = type(shift) is int and type(axis) is int
+    moves = _rolls[node.meta, shift, axis] if is_one else _rolled(node.meta, shift, axis)
+    return Tensor(follow(node, moves)) if moves else x.copy()
 
 
-def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the distance by which elements of a shape move to the front along each axis."""
+def _rolled(meta: Meta, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[Step, ...]:
     axes, shifts = several(axis), several(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts do not match {len(axes)} axes")
-    by = [0] * len(shape)
+    by = [0] * len(meta.shape)  # the distance by which elements move to the front along each axis
     for number, shift_along in zip(axes, shifts, strict=True):
-        along = normalize_axis("roll", number, len(shape))
-        by[along] = (by[along] - whole_number("roll", "shift", shift_along)) % max(shape[along], 1)
-    return tuple(by)
+        along = normalize_axis("roll", number, len(by))
+        distance = by[along] - whole_number("roll", "shift", shift_along)
+        by[along] = distance % max(meta.shape[along], 1)
+    return steps(meta, (ROLL, tuple(by))) if any(by) else ()
 
 
-def _roll_steps(meta: Meta, shift: int, axis: int) -> tuple[Step, ...]:
-    by = _rolled(meta.shape, shift, axis)
-    return steps(meta, (ROLL, by)) if any(by) else ()
-
-
-_rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
+_rolls = Recipes[tuple[Meta, Any, Any], tuple[Step, ...]](_rolled)
 
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:

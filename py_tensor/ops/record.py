@@ -103,9 +103,7 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
     """
     metas = [kind for kind in kinds if type(kind) is Meta]
     numbers = [kind for kind in kinds if type(kind) is not Meta]
-    if not metas:
-        return None
-    if any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
+    if not metas or any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
         return None
     if any(m.device is not metas[0].device or not m.size for m in metas):
         return None

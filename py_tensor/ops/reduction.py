@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
+from py_tensor.base.dtypes import FLOATING, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.ir.bind import Recipes, Step, follow, steps
@@ -21,29 +21,16 @@ from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
-    absolute,
     add,
-    equal,
-    isnan,
     logical_and,
     logical_or,
     maximum,
     minimum,
     multiply,
     root_of_squares,
-    subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import (
-    along_axis,
-    concat,
-    converted,
-    flip,
-    pad_constant,
-    permute,
-    reshape,
-    sliced,
-)
+from py_tensor.ops.movement import along_axis, as_floating, converted, flip, pad_constant, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import Composition, build
@@ -66,7 +53,7 @@ RANK_OF_HIGHEST = 0x7F800000
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """The gradient goes in equal parts to all elements that attain the extreme."""
-    hit = equal(x, y.expand(x.shape))
+    hit = x == y.expand(x.shape)
     share = converted(g / sum(hit, axes, keepdims=True), g.dtype)
     return (hit * share.expand(x.shape),)
 
@@ -74,12 +61,12 @@ def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tup
 def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """Multiply by the elements before and those after each: a quotient is wrong beside a 0."""
     order = (*(a for a in builtins.range(x.ndim) if a not in axes), *axes)
-    moved, last = permute(x, order), x.ndim - len(axes)
-    flat = reshape(moved, (*moved.shape[:last], -1))
+    moved, last = x.permute(order), x.ndim - len(axes)
+    flat = moved.reshape((*moved.shape[:last], -1))
     others = _product_before(flat, last) * flip(_product_before(flip(flat, last), last), last)
-    of_flat = reshape(permute(g, order), (*moved.shape[:last], 1)) * others
+    of_flat = g.permute(order).reshape((*moved.shape[:last], 1)) * others
     back = tuple(order.index(a) for a in builtins.range(x.ndim))
-    return (permute(reshape(of_flat, moved.shape), back),)
+    return (of_flat.reshape(moved.shape).permute(back),)
 
 
 def _product_before(x: Tensor, axis: int) -> Tensor:
@@ -110,35 +97,7 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
     return (_shifted(y, axis, (1, 0), 1) * sums,)
 
 
-def _identity(dtype: DType) -> tuple[complex]:
-    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
-    return (-dtypes.converter(dtype)(0),)
-
-
 # -- Definitions --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Definition:
-    """What a public reduction is made of.
-
-    Attributes
-    ----------
-    op, of_floats : Reduction
-        The op, and that for floats.
-    accepts : Accepts
-        The accepted dtypes, and those in which it computes.
-    empty
-        The result for no elements; None raises an error.
-    combine : callable, optional
-        The function of two operands that combines a result with `initial`.
-    """
-
-    op: Reduction
-    of_floats: Reduction
-    accepts: Accepts
-    empty: Scalar | None
-    combine: Callable[..., Tensor] | None
 
 
 def fold_by(
@@ -162,73 +121,86 @@ def fold_by(
     )
 
 
-def reduction(
-    op: Reduction,
-    *,
-    doc: str,
-    empty: Scalar | None = None,
-    accepts: Accepts | None = None,
-    combine: Callable[..., Tensor] | None = None,
-    of_floats: Reduction | None = None,
-) -> Callable[..., Tensor]:
-    """Create the public function and the method of a reduction, with NumPy's options.
+@dataclass(frozen=True, slots=True, eq=False)
+class reduction:  # noqa: N801 - a decorator
+    """Creates the public function and the method of a declared reduction, with NumPy's options.
 
-    The parameters are those of `_Definition`. With `combine` the function takes `initial`, and if
-    it converts integers to wider ones (`SUMMED`), also `dtype`.
+    The function has the name and the docstring of the declaration. With `combine` it takes
+    `initial`, and if it converts integers to wider ones (`SUMMED`), also `dtype`.
+
+    Attributes
+    ----------
+    op, of_floats : Reduction
+        The op, and that for floats if it is another one.
+    accepts : Accepts
+        The accepted dtypes, and those in which it computes; by default those of the op.
+    empty
+        The result for no elements; None raises an error.
+    combine : callable, optional
+        The function of two operands that combines a result with `initial`.
     """
-    defined = _Definition(op, of_floats or op, accepts or op.accepts, empty, combine)
 
-    def of_sums(
-        a: Operand,
-        axis: Axes = None,
-        dtype: object = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, dtype, out, initial, where)
+    op: Reduction
+    _: KW_ONLY
+    empty: Scalar | None = None
+    accepts: Accepts | None = None
+    combine: Callable[..., Tensor] | None = None
+    of_floats: Reduction | None = None
 
-    def of_extremes(
-        a: Operand,
-        axis: Axes = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, None, out, initial, where)
+    def __call__(self, declared: Any) -> Callable[..., Tensor]:
+        name = self.op.name
 
-    def of_truths(
-        a: Operand,
-        axis: Axes = None,
-        out: Out = None,
-        keepdims: bool = False,
-        *,
-        where: Operand = True,
-    ) -> Tensor:
-        return _fold(defined, a, axis, keepdims, None, out, None, where)
+        def of_sums(
+            a: Operand,
+            axis: Axes = None,
+            dtype: object = None,
+            out: Out = None,
+            keepdims: bool = False,
+            initial: Scalar | None = None,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, dtype, out, initial, where)
 
-    def of_positions(
-        a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-    ) -> Tensor:
-        x = a
-        if type(axis) is not int or not getattr(x, "ndim", 0):
-            x = tensor_of(x, op.name)
-            axis = axis if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
-            if not x.ndim:  # the index in an axis of one element
-                x, axis, keepdims = x.reshape((1,)), 0, False
-        return _fold(defined, x, axis, keepdims, None, out, None, True)
+        def of_extremes(
+            a: Operand,
+            axis: Axes = None,
+            out: Out = None,
+            keepdims: bool = False,
+            initial: Scalar | None = None,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, None, out, initial, where)
 
-    function: Any = of_extremes if combine is not None else of_truths
-    if op.indexed:
-        function = of_positions
-    elif defined.accepts is SUMMED:
-        function = of_sums
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = inspect.cleandoc(doc)
-    register(function, op)
-    return function
+        def of_truths(
+            a: Operand,
+            axis: Axes = None,
+            out: Out = None,
+            keepdims: bool = False,
+            *,
+            where: Operand = True,
+        ) -> Tensor:
+            return _fold(self, a, axis, keepdims, None, out, None, where)
+
+        def of_positions(
+            a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+        ) -> Tensor:
+            x = a
+            if type(axis) is not int or not getattr(x, "ndim", 0):
+                x = tensor_of(x, name)
+                axis = axis if axis is None else normalize_axis(name, axis, x.ndim, of_scalar=True)
+                if not x.ndim:  # the index in an axis of one element
+                    x, axis, keepdims = x.reshape((1,)), 0, False
+            return _fold(self, x, axis, keepdims, None, out, None, True)
+
+        function: Any = of_extremes if self.combine is not None else of_truths
+        if self.op.indexed:
+            function = of_positions
+        elif self.accepts is SUMMED:
+            function = of_sums
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = inspect.cleandoc(declared.__doc__ or "")
+        register(function, self.op)
+        return function
 
 
 def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
@@ -241,26 +213,27 @@ def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
 
 
 def _steps_of(
-    defined: _Definition, meta: Meta, axis: Axes, keepdims: bool, dtype: DType | None
+    defined: reduction, meta: Meta, axis: Axes, keepdims: bool, dtype: DType | None
 ) -> tuple[Step, ...] | None:
     """Return the nodes from an operand to its reduction in a dtype; None if nothing is reduced."""
     op = defined.op
-    target = defined.accepts.check(op.name, meta.dtype) if dtype is None else dtype
+    accepts = defined.accepts or op.accepts
+    target = accepts.check(op.name, meta.dtype) if dtype is None else dtype
     axes = normalize_axes(op.name, axis, len(meta.shape), of_scalar=True)
     if not axes or not meta.size:
         return None
     cast = () if meta.dtype is target else ((CAST, target),)
-    folded = defined.of_floats if target.is_floating else op, axes
+    folded = defined.of_floats if target.is_floating and defined.of_floats else op
     shape = () if keepdims else ((RESHAPE, dropped(meta.shape, axes)),)
-    return steps(meta, *cast, folded, *shape)
+    return steps(meta, *cast, (folded, axes), *shape)
 
 
-_Key = tuple[_Definition, Meta, Axes, bool, DType | None]
+_Key = tuple[reduction, Meta, Axes, bool, DType | None]
 _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
 def _reduce(
-    defined: _Definition, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
+    defined: reduction, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
 ) -> Tensor:
     """Record a reduction in the dtype of the elements. `empty` is the result for no elements."""
     op = defined.op
@@ -282,13 +255,6 @@ def _reduce(
     return y if keepdims else y.reshape(dropped(shape, axes))
 
 
-def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
-    """Return the operand in the dtype in which the reduction computes."""
-    x = tensor_of(x, op)
-    target = dtypes.parse(dtype) if dtype is not None else accepts.check(op, x.dtype)
-    return converted(x, target)
-
-
 def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
     """Return all values and the mask of a selection whose number of elements is not known yet.
 
@@ -304,7 +270,7 @@ def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
 
 
 def _fold(
-    defined: _Definition,
+    defined: reduction,
     x: Operand,
     axis: Axes,
     keepdims: bool,
@@ -323,17 +289,17 @@ def _fold(
         steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
         if steps is not None:
             return Tensor(follow(node, steps))
-    accepts, empty, name = defined.accepts, defined.empty, defined.op.name
+    accepts, empty, name = defined.accepts or defined.op.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
+    x = tensor_of(x, name)
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
-        x = tensor_of(x, name)
         wider = dtype_into(name, x.dtype, x.device, out)  # also that of `initial`
         if accepts is SUMMED:
             element_dtype, added = x.dtype, x.size if defined.op is SUM else 0
             x = converted(x, dtype_into(name, x.dtype, x.device, out, added=added))
         else:
             x = converted(x, wider)
-    x = _through(accepts, x, name, dtype)
+    x = converted(x, accepts.check(name, x.dtype) if dtype is None else dtypes.parse(dtype))
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
     if where is not True:
@@ -344,12 +310,12 @@ def _fold(
         x = choose(where, x, least)
     if initial is not None and empty is None and not x.size:
         empty = initial
-    y = _reduce(defined, x, axis, keepdims, empty=empty)
+
+    def compute(dtype: DType) -> Tensor:
+        return _reduce(defined, converted(x, dtype), axis, keepdims, empty=empty)
+
+    y = compute(x.dtype)
     if element_dtype is not None:
-
-        def compute(dtype: DType) -> Tensor:
-            return _reduce(defined, converted(x, dtype), axis, keepdims, empty=empty)
-
         y = as_floats(name, element_dtype, x.device, out, compute, y)
     if initial is not None:
         assert defined.combine is not None
@@ -373,7 +339,7 @@ def as_floats(
     if source.is_inexact or not floating.is_floating:
         return y
     if y.dtype.is_floating:  # NaN is 0 times a product that is too large
-        return choose(isnan(y), 0.0, y)
+        return choose(y.isnan(), 0.0, y)
     if not source.has_64_bits:
         return y
     exact = converted(y, floating)
@@ -404,39 +370,42 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
 
 # -- Sums and products --------------------------------------------------------------------------
 
-sum = reduction(
-    SUM,
-    accepts=SUMMED,
-    combine=add,
-    empty=0,
-    doc="""Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
+
+@reduction(SUM, accepts=SUMMED, combine=add, empty=0)
+def sum(a: Any) -> Any:
+    """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
     8- and 16-bit integers are summed in int32 or uint32, bools in int32. Integer sums wrap around.
     With `out` and no `dtype`, the sum is computed in the common dtype of `a` and `out`; integers
     for an `out` of floats are summed exactly. `initial` is added, and elements where `where` is
     false are ignored.
-    """,
-)
+    """
+
+
 PROD = fold_by("prod", multiply, lambda dtype: 1, rounds=True, vjp=_grad_prod)
-prod = reduction(
-    PROD,
-    accepts=SUMMED,
-    combine=multiply,
-    empty=1,
-    doc="Product over `axis`; an empty product is 1; dtypes and options as in `sum`.",
-)
-CUMSUM = Scan(
-    "cumsum",
-    fold=replace(SUM, identity=_identity),
-    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumsum,
-)
-CUMPROD = Scan(
-    "cumprod",
-    fold=PROD,
-    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumprod,
-)
+
+
+@reduction(PROD, accepts=SUMMED, combine=multiply, empty=1)
+def prod(a: Any) -> Any:
+    """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
+
+
+def scan_by(name: str, function: str, fold: Reduction, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
+    """Return the op that scans with an elementwise function, which `fold` reduces with."""
+
+    def on_arrays(np: Any, x: Any, axis: int) -> Any:
+        return getattr(np, function).accumulate(x, axis, x.dtype)
+
+    return Scan(name, fold=fold, numpy=on_arrays, vjp=vjp)
+
+
+def _identity(dtype: DType) -> tuple[complex]:
+    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
+    return (-dtypes.converter(dtype)(0),)
+
+
+CUMSUM = scan_by("cumsum", "add", replace(SUM, identity=_identity), _grad_cumsum)
+CUMPROD = scan_by("cumprod", "multiply", PROD, _grad_cumprod)
 
 # -- Extremes -----------------------------------------------------------------------------------
 
@@ -461,11 +430,9 @@ def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
     )
 
 
-max = reduction(
-    MAX,
-    of_floats=_of_ranks(MAX, "rank_f32", RANK_OF_LOWEST),
-    combine=maximum,
-    doc="""Maximum over `axis`; NaN if an element is NaN.
+@reduction(MAX, of_floats=_of_ranks(MAX, "rank_f32", RANK_OF_LOWEST), combine=maximum)
+def max(a: Any) -> Any:
+    """Maximum over `axis`; NaN if an element is NaN.
 
     `initial` is one more candidate; it is required with `where`.
 
@@ -473,14 +440,12 @@ max = reduction(
     ------
     ValueError
         If there are no elements and no `initial`.
-    """,
-)
-min = reduction(
-    MIN,
-    of_floats=_of_ranks(MIN, "rank_min_f32", RANK_OF_HIGHEST),
-    combine=minimum,
-    doc="Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`.",
-)
+    """
+
+
+@reduction(MIN, of_floats=_of_ranks(MIN, "rank_min_f32", RANK_OF_HIGHEST), combine=minimum)
+def min(a: Any) -> Any:
+    """Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`."""
 
 
 def _arg(name: str, key: str) -> Reduction:
@@ -520,32 +485,33 @@ def _arg(name: str, key: str) -> Reduction:
 _BOOLS_IN_WORDS = Accepts(
     "biufc", lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype, NUMERIC.words
 )
-argmax = reduction(
-    _arg("argmax", "order_key"),
-    accepts=_BOOLS_IN_WORDS,
-    doc="""Index (int32) of the first largest element along `axis`, or in the flattened tensor.
+
+
+@reduction(_arg("argmax", "order_key"), accepts=_BOOLS_IN_WORDS)
+def argmax(a: Any) -> Any:
+    """Index (int32) of the first largest element along `axis`, or in the flattened tensor.
 
     NaN counts as the largest. Raises ValueError for no elements and ShapeError for more than 2**31.
-    """,
-)
-argmin = reduction(
-    _arg("argmin", "order_key_min"),
-    accepts=_BOOLS_IN_WORDS,
-    doc="Index (int32) of the first smallest element; NaN counts as the smallest.",
-)
+    """
+
+
+@reduction(_arg("argmin", "order_key_min"), accepts=_BOOLS_IN_WORDS)
+def argmin(a: Any) -> Any:
+    """Index (int32) of the first smallest element; NaN counts as the smallest."""
+
 
 # -- Truth --------------------------------------------------------------------------------------
 
-any = reduction(
-    fold_by("any", logical_or, lambda dtype: False, vjp=NOT_DIFFERENTIABLE),
-    empty=False,
-    doc="Return whether any element over `axis` is nonzero.",
-)
-all = reduction(
-    fold_by("all", logical_and, lambda dtype: True, vjp=NOT_DIFFERENTIABLE),
-    empty=True,
-    doc="Return whether all elements over `axis` are nonzero.",
-)
+
+@reduction(fold_by("any", logical_or, lambda dtype: False, vjp=NOT_DIFFERENTIABLE), empty=False)
+def any(a: Any) -> Any:
+    """Return whether any element over `axis` is nonzero."""
+
+
+@reduction(fold_by("all", logical_and, lambda dtype: True, vjp=NOT_DIFFERENTIABLE), empty=True)
+def all(a: Any) -> Any:
+    """Return whether all elements over `axis` are nonzero."""
+
 
 # -- Means --------------------------------------------------------------------------------------
 
@@ -566,12 +532,12 @@ def mean(
     """
     if where is True and dtype is None:
         a, where = _values_and_mask(a, axis)
+    x = tensor_of(a, "mean")
     if dtype is None and out is not None:
-        a = tensor_of(a, "mean")
-        common = dtype_into("mean", a.dtype, a.device, out)
-        are_integers = a.dtype.is_integer and common.is_integer
-        dtype = a.dtype if are_integers else float_into("mean", a, out)
-    x = tensor_of(a, "mean") if dtype is None else _through(FLOATING, a, "mean", dtype)
+        common = dtype_into("mean", x.dtype, x.device, out)
+        are_integers = x.dtype.is_integer and common.is_integer
+        dtype = x.dtype if are_integers else float_into("mean", x, out)
+    x = x if dtype is None else converted(x, dtypes.parse(dtype))
     if dtype is not None and not x.dtype.is_inexact:
         y = _truncated_mean(x, axis, keepdims, where)
     elif where is True:
@@ -589,15 +555,16 @@ def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Te
     total = sum(x, axis, wide, None, keepdims, where=where)
     count = _counted(x, axis, "mean", keepdims, where)
     count = converted(count, wide) if isinstance(count, Tensor) else int(count)
-    quotient = absolute(total) // count
+    quotient = builtins.abs(total) // count
     return converted(choose(total < 0, -quotient, quotient), x.dtype)
 
 
 def _floating_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand = True) -> Tensor:
-    x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axis, x.ndim)
+    x, axes = as_floating(x, "mean"), normalize_axes("mean", axis, x.ndim)
     if not x.ndim:  # `where` may have more axes, over which the default reduces, too
         axes = axis
-    total = sum(_summable(x), axes, keepdims=keepdims, where=where)
+    wide = converted(x, dtypes.in_words(x.dtype))  # as in NumPy: a sum may overflow float16
+    total = sum(wide, axes, keepdims=keepdims, where=where)
     return converted(total / _counted(x, axes, "mean", keepdims, where), x.dtype)
 
 
@@ -609,16 +576,11 @@ def float_into(op: str, x: Tensor, out: Out) -> DType:
     return dtype_into(op, dtypes.floating(x.dtype), x.device, out)
 
 
-def _summable(x: Tensor) -> Tensor:
-    """Convert float16 to float32, as NumPy's mean does, because the sum may overflow float16."""
-    return converted(x, dtypes.in_words(x.dtype))
-
-
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
     """Return the number of elements in a mean."""
     if where is True:
         return float(size_of(tuple(x.shape[a] for a in normalize_axes(op, axis, x.ndim))))
-    ones = ones_like(_summable(x), dtypes.real_of(_summable(x).dtype))
+    ones = ones_like(x, dtypes.real_of(dtypes.in_words(x.dtype)))
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
 
@@ -654,10 +616,10 @@ def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
         x = a
         if is_plain and where is True and dtype is None:
             x, where = _values_and_mask(x, axis)
-        if dtype is None and out is not None:
-            x = tensor_of(x, name)
-            dtype = float_into(name, x, out)
-        x = _through(FLOATING, x, name, dtype)
+        x = tensor_of(x, name)
+        if dtype is None:
+            dtype = FLOATING.check(name, x.dtype) if out is None else float_into(name, x, out)
+        x = converted(x, dtypes.parse(dtype))
         axes = normalize_axes(name, axis, x.ndim)
         if is_plain and where is True:
             variance = _whole_variance((x,), axes, missing, bool(keepdims))
@@ -671,18 +633,18 @@ def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
 
 def _variance(
     x: Tensor,
-    axes: tuple[int, ...],
-    correction: float,
+    axes: Axes,
+    ddof: float,
     keepdims: bool,
     where: Operand = True,
-    center: Operand | None = None,
+    center: Operand = None,
 ) -> Tensor:
     if center is None:
         center = mean(x, axes, keepdims=True, where=where)
     count = _counted(x, axes, "var", keepdims, where)
     largest = maximum if isinstance(count, Tensor) else builtins.max
-    total = sum(squared_length(subtract(x, center)), axes, keepdims=keepdims, where=where)
-    variance, real = total / largest(count - correction, 0.0), dtypes.real_of(x.dtype)
+    total = sum(squared_length(x - center), axes, keepdims=keepdims, where=where)
+    variance, real = total / largest(count - ddof, 0.0), dtypes.real_of(x.dtype)
     return converted(variance, real) if real.is_floating else variance
 
 
@@ -703,14 +665,14 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
         return False
     if a.shape != b.shape:
         return False
-    same = equal(a, b)
+    same = a == b
     return bool(all(same | ((a != a) & (b != b)) if equal_nan else same))
 
 
 def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Number (int32) of nonzero elements over `axis`; NaN is nonzero."""
     a, where = _values_and_mask(a, axis)
-    x = _through(LOGICAL, a, "count_nonzero")
+    x = converted(tensor_of(a, "count_nonzero"), dtypes.bool_)
     return sum(x, axis, keepdims=keepdims, where=where)
 
 
@@ -722,7 +684,7 @@ def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) 
     axes = normalize_axes("ptp", axis, x.ndim, of_scalar=True)
     if not size_of(tuple(x.shape[i] for i in axes)):
         raise _no_elements("ptp", axis, x.shape)
-    y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
+    y = max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
     return stored("ptp", y, out)
 
 
@@ -800,8 +762,7 @@ def _of_standard(op: Scan, name: str, identity: int) -> Callable[..., Tensor]:
         y = scanned(op, name, x, axis, dtype, out)
         if include_initial:
             along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
-            shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
-            y = concat([full(shape, identity, dtype=y.dtype, device=y.device), y], along)
+            y = pad_constant(y, [(int(a == along), 0) for a in builtins.range(y.ndim)], identity)
         return stored_whole(name, y, out)
 
     function.__name__ = function.__qualname__ = name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,15 +16,7 @@ from py_tensor.ops.define import declared_like, register
 from py_tensor.ops.elementwise import clip, isnan, minimum, where
 from py_tensor.ops.gather import gather_nd, scattered, take, take_along_axis
 from py_tensor.ops.movement import along_axis, concat, converted, in_common_dtype, members_of
-from py_tensor.ops.operands import (
-    Operand,
-    Scalar,
-    is_array_like,
-    known,
-    numbers_of,
-    tensor_beside,
-    tensors_of,
-)
+from py_tensor.ops.operands import Operand, Scalar, known, numbers_of, tensor_beside, tensors_of
 from py_tensor.ops.record import Composition, build
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
@@ -38,7 +30,7 @@ def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tupl
     """Return the gradients at the places that the elements came from."""
     axis, _ = attrs
     came_from = build(ARGSORT, (x,), attrs)
-    return (scattered(zeros_like(x), (axis,), (came_from,), axis, g, "set", True, ""),)
+    return (scattered(zeros_like(x), (came_from,), g, (axis,), axis, "", "set", True),)
 
 
 SORT = Sort("sort", indices=False, vjp=_grad_sort)
@@ -230,17 +222,9 @@ def searchsorted(
 
 def is_increasing(edges: Any) -> bool:
     """Return whether edges never decrease; edges in a GPU tensor are not read."""
-    return not any(a > b for a, b in _neighbours(edges))
-
-
-def is_decreasing(edges: Any) -> bool:
-    """Return whether edges never increase; edges in a GPU tensor are not read."""
-    return not any(a < b for a, b in _neighbours(edges))
-
-
-def _neighbours(edges: Any) -> Iterable[tuple[Any, Any]]:
     values = known(edges) if isinstance(edges, Tensor) else edges
-    return () if values is None else pairwise(values.tolist() if values is not edges else edges)
+    listed = () if values is None else edges if values is edges else values.tolist()
+    return not any(a > b for a, b in pairwise(listed))
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
@@ -264,7 +248,7 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins must be 1-D, not of shape {edges.shape}")
-    if not (is_increasing(bins) or is_decreasing(bins)):
+    if not (is_increasing(bins) or is_increasing(bins[::-1])):
         raise ValueError("digitize: bins must increase or decrease monotonically")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)
@@ -297,8 +281,6 @@ def interp(
     ShapeError
         If `xp` and `fp` are not nonempty vectors of equal length.
     """
-    if is_array_like(x):
-        x = tensor_beside("interp", x, xp, fp)
     positions, wanted = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
     dtypes.REAL.check("interp", positions.dtype)
     positions, values = in_common_dtype("interp", positions, fp)

@@ -27,7 +27,7 @@ from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis
 from py_tensor.codegen.writer import apply_text, wrapped
 from py_tensor.ir.bind import is_recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
-from py_tensor.ir.op import Elementwise, Reduction, Scan
+from py_tensor.ir.op import Elementwise, Reduction
 from py_tensor.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
@@ -40,7 +40,7 @@ from py_tensor.ops.movement import concat, converted, expand, permute, reshape, 
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scanned, sum
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scan_by, scanned
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -68,7 +68,7 @@ def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[
     numbers = _numbers(x, axis)
     before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
     first = build(MAXIMA, (choose(not_equal(y, before), numbers, 0),), (axis,))
-    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+    return (scattered(zeros_like(x), (first,), g, (axis,), axis, "", "add", False),)
 
 
 def _every_bit(dtype: DType) -> int:
@@ -85,34 +85,22 @@ def _dropping_axes(fold: Reduction, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshape(build(fold, (x,), axes), dropped(x.shape, axes))
 
 
-def _odd_number(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    return copy_or_scalar(_dropping_axes(XOR, x, axes))
-
-
-def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
-    return Scan(
-        f"running {fold.name}",
-        fold=fold,
-        numpy=lambda np, x, axis: getattr(np, function).accumulate(x, axis=axis),
-        vjp=vjp,
-    )
-
-
 AND = _of_bits(bitwise_and, _every_bit)
 OR = _of_bits(bitwise_or, lambda dtype: 0)
 XOR = _of_bits(bitwise_xor, lambda dtype: 0)
 KERNELS: dict[str, Callable[[Tensor, tuple[int, ...]], Tensor]] = {
     "maximum": max, "minimum": min, "logical_and": all, "logical_or": any,
-    "logical_xor": _odd_number, "bitwise_and": partial(_dropping_axes, AND),
+    "logical_xor": lambda x, axes: copy_or_scalar(_dropping_axes(XOR, x, axes)),
+    "bitwise_and": partial(_dropping_axes, AND),
     "bitwise_or": partial(_dropping_axes, OR), "bitwise_xor": partial(_dropping_axes, XOR),
 }  # fmt: skip
-MAXIMA = _scan_by(MAX, "maximum", _grad_extremes)
-MINIMA = _scan_by(MIN, "minimum", _grad_extremes)
-XORS = _scan_by(XOR, "bitwise_xor")
+MAXIMA = scan_by("running max", "maximum", MAX, _grad_extremes)
+MINIMA = scan_by("running min", "minimum", MIN, _grad_extremes)
+XORS = scan_by("running bitwise_xor", "bitwise_xor", XOR)
 SCANS = {
     "maximum": MAXIMA, "minimum": MINIMA, "logical_or": MAXIMA, "logical_and": MINIMA,
-    "logical_xor": XORS, "bitwise_and": _scan_by(AND, "bitwise_and"),
-    "bitwise_or": _scan_by(OR, "bitwise_or"), "bitwise_xor": XORS,
+    "logical_xor": XORS, "bitwise_and": scan_by("running bitwise_and", "bitwise_and", AND),
+    "bitwise_or": scan_by("running bitwise_or", "bitwise_or", OR), "bitwise_xor": XORS,
 }  # fmt: skip
 
 _IN_RANGE = {*SCANS, "fmax", "fmin"}
@@ -212,17 +200,12 @@ def reduced_by(
     else:
         # The identity changes one element, such as -1 to hypot(0, -1), and none of several.
         first = None if initial is None and n > 1 else first
-        y = _folded(function, x, axes, kept, chosen, first)
+        y = _folded(function, x, axes, chosen, first)
     return stored_whole(name, reshape(y, shape) if keepdims else y, out)
 
 
 def _folded(
-    function: Any,
-    x: Tensor,
-    axes: tuple[int, ...],
-    kept: tuple[int, ...],
-    chosen: Tensor | None,
-    first: Tensor | None,
+    function: Any, x: Tensor, axes: tuple[int, ...], chosen: Tensor | None, first: Tensor | None
 ) -> Tensor:
     """Reduce `first` and the elements of a tensor, of which there are some along the axes.
 
@@ -230,17 +213,17 @@ def _folded(
     """
     name = function.__name__
     if name in ASSOCIATIVE or not axes:
-        y = _reordered(function, x, axes, kept)
+        y = _reordered(function, x, axes)
         return y if first is None else function(first, y)
-    rows = _rows(x, axes, kept)
+    rows, kept = _rows(x, axes), dropped(x.shape, axes)
     if name == "subtract" and chosen is None:
         minuend, rest = (rows[0], rows[1:]) if first is None else (first, rows)
-        return subtract(minuend, sum(rest, 0, x.dtype))
+        return subtract(minuend, rest.sum(0, x.dtype))
     if chosen is None and _is_kernel(function, x):
         whole = rows if first is None else concat([reshape(first, (1, *kept)), rows])
         y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
     else:
-        masks = None if chosen is None else _rows(chosen, axes, kept)
+        masks = None if chosen is None else _rows(chosen, axes)
         y = rows[0] if first is None else first
         for k in range(1 if first is None else 0, rows.shape[0]):
             following = function(y, rows[k])
@@ -248,30 +231,37 @@ def _folded(
     return copy_or_scalar(y) if rows.shape[0] == 1 else y
 
 
-def _reordered(function: Any, x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+def _reordered(function: Any, x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Reduce elements with an associative function, or none of them over no axes."""
     if not axes:
         return copy_or_scalar(x)
     if function.__name__ in KERNELS:
         return KERNELS[function.__name__](x, axes)
-    rows = _rows(x, axes, kept)
-    y = reshape(_halved(function, rows), kept)
+    rows = _rows(x, axes)
+    y = reshape(_halved(function, rows), rows.shape[1:])
     return copy_or_scalar(y) if rows.shape[0] == 1 else y
 
 
-def _rows(x: Tensor, axes: tuple[int, ...], kept: tuple[int, ...]) -> Tensor:
+def _rows(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return a tensor with the axes to reduce as its first one."""
     order = (*axes, *(a for a in range(x.ndim) if a not in axes))
-    return reshape(permute(x, order), (product_of(x.shape[a] for a in axes), *kept))
+    return reshape(
+        permute(x, order), (product_of(x.shape[a] for a in axes), *dropped(x.shape, axes))
+    )
+
+
+def _along_one(name: str, array: Operand, axis: int) -> tuple[Tensor, int]:
+    """Return an operand, and a nonnegative axis of it."""
+    x = tensor_of(array, name)
+    if not x.ndim:
+        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
+    return x, normalize_axis(name, axis, x.ndim)
 
 
 def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
     """Combine each element along an axis with all before it."""
     name = f"{function.__name__}.accumulate"
-    x = tensor_of(array, name)
-    if not x.ndim:
-        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    along = normalize_axis(name, axis, x.ndim)
+    x, along = _along_one(name, array, axis)
     target = computed_in(function, name, x, dtype, out)
     return stored_whole(name, _running(function, name, converted(x, target), along), out)
 
@@ -376,10 +366,7 @@ def reduced_at(
     Slices of the same length are reduced together.
     """
     name = f"{function.__name__}.reduceat"
-    x = tensor_of(array, name)
-    if not x.ndim:
-        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    along = normalize_axis(name, axis, x.ndim)
+    x, along = _along_one(name, array, axis)
     n = x.shape[along]
     numbers, shape = numbers_of(name, indices)
     if len(shape) != 1:

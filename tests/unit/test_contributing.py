@@ -64,9 +64,8 @@ def apply(folder: Path, title: str) -> set[str]:
             new = re.sub(r"(?m)^(UNARY: .*= \{\n)", lambda found, code=code: found[1] + code, old)
         else:
             new = f"{old}\n\n{code}" if old else code
-        pattern = r"@unary\(.*\)\ndef (\w+)\(|(\w+) = reduction\("
-        if definition := re.match(pattern, code):
-            name = definition[1] or definition[2]
+        if definition := re.match(r"@(?:unary|reduction)\(.*\)\ndef (\w+)\(", code):
+            name = definition[1]
             assert re.search(r"[Aa]dd (its|the) name to `__all__`.*, and run `npm run names`", text)
             new = new.replace("__all__ = [", f'__all__ = ["{name}", ', 1)
         if "logical_xor" in code:
