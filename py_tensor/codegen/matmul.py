@@ -213,7 +213,6 @@ def _cost(tile: Tile, parts: int, processors: int, count: int, k: int) -> float:
 # -- WGSL ---------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Operand:
     """One operand of a product, and its tile.
 
@@ -224,46 +223,45 @@ class _Operand:
     name : str
         "a" or "b".
     load : Load
-    size : int
-        The extent of the tile along its own index.
-    tile : Tile
     vectors : bool
         Whether it is read in vectors, or else in single elements.
-    by_own : bool
+    by_own, by_k : bool
         Whether vectors, or the elements of neighbouring invocations, lie along its own index, or
-        else along the summed one.
-    buffer : str
-        The variable of its binding.
+        else along the summed one; and whether vectors lie along that.
     own, along : str
         WGSL of its strides along its own index and along the summed one, in units of its loads.
     """
 
-    name: str
-    load: Load
-    size: int
-    tile: Tile
-    vectors: bool
-    by_own: bool
-    buffer: str
-    own: str
-    along: str
+    def __init__(
+        self, writer: _Writer, name: str, load: Load, group: Group, size: int, by_own: bool | None
+    ) -> None:
+        """Add the strides to the parameters.
 
-    def __post_init__(self) -> None:
-        bk = self.tile.bk
+        `size` is the extent of the tile along its own index. `by_own` is None for single elements.
+        """
+        self.name, self.load, self.tile = name, load, writer.tile
+        own, along = writer.strides_of(load, group)
+        self.vectors = by_own is not None
+        self.by_own = abs(own) <= abs(along) or not along if by_own is None else by_own
+        self.buffer, bk = f"b{writer.binding(load.slot)}", self.tile.bk
         self.scale = 4 if self.vectors else 1  # elements of a load
         # Neighbours along its own index in an element of the tile.
         self.unit = 4 if self.vectors and self.by_own else 1
-        self.vector = f"vec4<{self.load.dtype.wgsl}>"  # the WGSL type of a vector
-        self.kind = self.vector if self.vectors else str(self.load.dtype.wgsl)  # that of a load
+        # Where vectors lie, the stride is 1.
+        self.own = "1u" if self.unit == 4 else writer.params.add(own // self.scale)
+        self.by_k = self.vectors and not self.by_own
+        self.along = "1u" if self.by_k else writer.params.add(along // self.scale)
+        self.vector = f"vec4<{load.dtype.wgsl}>"  # the WGSL type of a vector
+        self.kind = self.vector if self.vectors else str(load.dtype.wgsl)  # that of a load
         # The stride along k in the tile. Where single elements are stored, padding keeps
         # neighbouring invocations in different banks.
-        self.pitch = self.size if self.unit == 4 else self.size + 4
+        self.pitch = size if self.unit == 4 else size + 4
         # The number of loads of a slice over all invocations, and the loads of one invocation. If a
         # slice needs fewer, some invocations do none.
-        self.whole = self.size * bk // self.scale
+        self.whole = size * bk // self.scale
         self.loads = range(-(-self.whole // self.tile.workgroup))
         # Loads side by side in the slice, along the index that is contiguous in memory.
-        self._across = (self.size if self.by_own else bk) // self.scale
+        self._across = (size if self.by_own else bk) // self.scale
 
     def declaration(self) -> str:
         element = self.vector if self.unit == 4 else self.load.dtype.wgsl
@@ -331,14 +329,13 @@ class _Operand:
         Every slice selects zeros. With a branch for the last slice instead, 2048 squared takes
         472 µs on an H200 rather than 400.
         """
-        x, vectors_along_k = self.name, self.vectors and not self.by_own
-        code: list[str] = []
+        x, code = self.name, list[str]()
         for n in self.loads:
             across, k = self._offset(n)
             summed_index = f"{x}_k + {k}u"
-            summed_index = f"({summed_index}) * 4u" if vectors_along_k else summed_index
+            summed_index = f"({summed_index}) * 4u" if self.by_k else summed_index
             kept = f"select({self.kind}(), {x}_next{n}, k0 + {summed_index} < end)"
-            if vectors_along_k:
+            if self.by_k:
                 code.append(f"let {x}_kept{n} = {kept};")
                 for j, c in enumerate(XYZW):
                     index = (4 * k + j) * self.pitch + across
@@ -392,9 +389,12 @@ class _Writer(Writer):
         self.constants |= tile.constants()
         along_own = along_own if vectors else [None, None]
         named = zip("ab", sides, (tile.bm, tile.bn), along_own, strict=True)
-        self.operands = [self._operand(*operand) for operand in named]
+        self.operands = [
+            _Operand(self, name, load, group, size, by_own)
+            for name, (load, group, _), size, by_own in named
+        ]
 
-    def _strides(self, load: Load, group: Group) -> tuple[int, int]:
+    def strides_of(self, load: Load, group: Group) -> tuple[int, int]:
         """Return the strides of an operand along its own index and along the summed one."""
         rank = len(self.kernel.kept)
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
@@ -402,29 +402,13 @@ class _Writer(Writer):
 
     def _vectors_along_own(self, load: Load, group: Group, extent: int) -> bool | None:
         """Return whether vectors lie along its own index, or else along k; None if neither."""
-        own, along = self._strides(load, group)
+        own, along = self.strides_of(load, group)
         others = [_stride(load.access.strides, g) for g in self.roles.batch]
         if any(s % 4 for s in (*others, load.access.offset)):
             return None
         if own == 1 and along % 4 == 0 and extent % 4 == 0:
             return True
         return False if along == 1 and own % 4 == 0 and self.k % 4 == 0 else None
-
-    def _operand(
-        self, name: str, side: tuple[Load, Group, int], size: int, by_own: bool | None
-    ) -> _Operand:
-        """Return an operand, and add its strides to the parameters; None for single elements."""
-        load, group, _ = side
-        own, along = self._strides(load, group)
-        vectors, scale = by_own is not None, 1 if by_own is None else 4
-        if by_own is None:
-            by_own = abs(own) <= abs(along) or not along
-        # Where vectors lie, the stride is 1.
-        own_step = "1u" if vectors and by_own else self.params.add(own // scale)
-        along_step = "1u" if vectors and not by_own else self.params.add(along // scale)
-        buffer = f"b{self.binding(load.slot)}"
-        steps = own_step, along_step
-        return _Operand(name, load, size, self.tile, vectors, by_own, buffer, *steps)
 
     def product(self) -> Dispatch:
         tile, operands = self.tile, self.operands
