@@ -80,7 +80,7 @@ class Binding:
 
     def put(self, number: int, dtype: DType, at: str, value: str) -> str:
         """Return a statement that stores one element."""
-        stored = f"store_{dtype.name}({value})"
+        stored = self._stored(dtype, value)
         if not dtype.is_packed:
             return f"b{number}[{at}] = {stored};"
         each, bits = dtype.per_word, 8 * dtype.itemsize
@@ -92,9 +92,15 @@ class Binding:
             f"atomicOr({word}, put_bits << put_by); }}"
         )
 
+    def _stored(self, dtype: DType, value: str) -> str:
+        """Return WGSL of a value as it is stored; a binding may hold the bits of its elements."""
+        stored = f"store_{dtype.name}({value})"
+        is_same = dtype.storage == self.dtype.storage
+        return stored if is_same else f"bitcast<{self.dtype.storage}>({stored})"
+
     def put_vector(self, number: int, dtype: DType, at: str, values: Sequence[str]) -> str:
         """Return a statement that stores the elements of a vector; `at` counts vectors."""
-        stored = [f"store_{dtype.name}({value})" for value in values]
+        stored = [self._stored(dtype, value) for value in values]
         words = [" | ".join(pair) for pair in _in_words(stored, dtype)]
         return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
 

@@ -113,7 +113,7 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
-    code.outputs("compute", kernel.outputs)
+    code.function("compute", [o.value for o in kernel.outputs])
     writer.code += code.declarations()
     variant = "run" if len(sweep.extents) == 1 else "vectors"
     if crossed is not None:

@@ -475,7 +475,7 @@ class _Writer(Writer):
         outputs, params = self.kernel.outputs, self.params
         split, names = decode_coordinates(params, self.batch, "batch", "z")
         body = BodyCode(self, self.kernel.row, self.roles, self.width)
-        body.outputs("epilogue", outputs)
+        body.function("epilogue", [o.value for o in outputs])
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self.roles, self.width)
         accumulated = [f"acc.{x}" for x in XYZW] if wide else ["acc"]

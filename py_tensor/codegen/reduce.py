@@ -7,7 +7,7 @@ that of pairwise summation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from py_tensor.base.dtypes import DType, uint32
@@ -31,7 +31,6 @@ from py_tensor.codegen.writer import (
     Writer,
     braced,
     field_of,
-    returns,
     stage_of,
     text_for,
 )
@@ -173,17 +172,18 @@ class WalkWriter(Writer):
     ----------
     split : list of str
         Statements that find the coordinates of row `row`.
-    row : list of str
-        The names of these coordinates.
+    row : Space
+        The kept dimensions, at that row.
     """
 
     def __init__(self, kernel: Kernel, walk: Walk, context: Context, *values: int) -> None:
         super().__init__(kernel, context, *values)
         self.walk = walk
         self.constants["WORKGROUP"] = walk.workgroup
-        extents = walk.dims.kept.extents
-        extents = (*extents[:-1], extents[-1] // walk.columns)
-        self.split, self.row = decode_padded(self.params, extents, "row", "k")
+        *outer, last = walk.dims.kept.extents
+        extents = *outer, last // walk.columns
+        self.split, names = decode_padded(self.params, extents, "row", "k")
+        self.row = Space(names, walk.dims.kept, walk.columns)
 
     def accumulated(self, number: int, lane: int) -> str:
         """Return WGSL of the result of an accumulator, for later stages and for the outputs."""
@@ -195,22 +195,17 @@ class WalkWriter(Writer):
         last = dims.reduced.extents[-1] // (width if dims.by_rows else 1)
         split = decode_padded if width == 1 else decode_coordinates
         inner, names = split(self.params, (*dims.reduced.extents[:-1], last), "j", "j")
-        names, first = (self.row + names, 0) if dims.by_rows else (names + self.row, len(names))
-        outer = frozenset(range(first, first + len(self.row)))
-        return inner, Space(names, dims, width, outer)
+        row = self.row.coordinates
+        names, first = (row + names, 0) if dims.by_rows else (names + row, len(names))
+        return inner, Space(names, dims, width, frozenset(range(first, first + len(row))))
 
-    def finish(self, texts: Sequence[str] | None = None) -> list[str]:
-        """Return statements that compute and store the outputs of a row.
-
-        `texts`, if given, is the WGSL of the stored values, in terms of the values of the row body.
-        """
-        walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
-        kept, columns = walk.dims.kept, walk.columns
-        code = BodyCode(self, row, kept, columns)
-        code.outputs("finish", outputs, texts)
-        space = Space(self.row, kept, columns)
-        arguments = code.arguments(space, "e", self.accumulated)
-        return self.store_results(space, outputs, "finish", arguments)
+    def finish(self) -> list[str]:
+        """Return statements that compute and store the outputs of a row."""
+        outputs, row = self.kernel.outputs, self.row
+        code = BodyCode(self, self.kernel.row, row.axes, row.width)
+        code.function("finish", [o.value for o in outputs])
+        arguments = code.arguments(row, "e", self.accumulated)
+        return self.store_results(row, outputs, "finish", arguments)
 
 
 def _split(
@@ -283,19 +278,18 @@ class SplitBody:
         outer, self.results, inner, self.values = _split(body, roots, dims.rank, loads=has_points)
         self.coordinates, self.space = writer.point()
         self.inner = BodyCode(writer, inner, dims, self.walk.width)
-        self.outer = BodyCode(writer, outer, dims.kept, self.walk.columns)
+        self.outer = BodyCode(writer, outer, writer.row.axes, writer.row.width)
 
     def value(self, number: int) -> str:
         return f"v{self.values[number]}"
 
-    def define(self, name: str, results: list[str], kind: str) -> None:
-        """Add the function for each point, and the one for each row."""
-        self.inner.function(name, list(self.values.values()), kind, results)
+    def define(
+        self, name: str, values: Iterable[int], kind: str = "", texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the function for each point (see `BodyCode.function`), and the one for each row."""
+        self.inner.function(name, [self.values[n] for n in values], kind, texts)
         if self.results:
-            dtypes = [self.outer.body.dtype(n) for n in self.results]
-            kind, declaration = returns(dtypes, f"Ahead{self.mark}")
-            self.writer.code.append(declaration)
-            self.outer.function(f"ahead{self.mark}", self.results, kind)
+            self.outer.function(f"ahead{self.mark}", self.results)
 
     def before(self) -> list[str]:
         """Return statements before the loop, after all addresses inside it are known.
@@ -304,8 +298,7 @@ class SplitBody:
         """
         if not self.results:
             return self.space.hoisted
-        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
-        arguments = self.outer.arguments(space, "h", self.writer.accumulated)
+        arguments = self.outer.arguments(self.writer.row, "h", self.writer.accumulated)
         return [*arguments.call(f"ahead{self.mark}", "ahead"), *self.space.hoisted]
 
     def arguments(self) -> Arguments:
@@ -371,7 +364,7 @@ class StageWriter(SplitBody):
             f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
             f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
         ]
-        self.define(f"element{m}", made, acc)
+        self.define(f"element{m}", self.values, acc, made)
         size = self.walk.workgroup * self.walk.columns
         self.writer.code.append(f"var<workgroup> shared_accs{m}: array<{acc}, {size}>;")
 
@@ -473,12 +466,10 @@ class _Writer(WalkWriter):
         *,
         merges: bool = False,
     ) -> None:
-        self.word_dtypes = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
-        outputs = tuple(
-            replace(o, dtype=uint32) if o.slot in self.word_dtypes else o for o in kernel.outputs
-        )
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(replace(kernel, outputs=outputs), walk, context, *sizes, *walk.placing)
+        super().__init__(kernel, walk, context, *sizes, *walk.placing)
+        words = {o.slot for o in kernel.outputs[:1] if o.dtype.is_word}
+        outputs = [replace(o, dtype=uint32) if o.slot in words else o for o in kernel.outputs]
         self.partial, self.merges = partial, merges
         self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         kept = walk.dims.kept
@@ -547,21 +538,13 @@ class _Writer(WalkWriter):
 
     def _finish(self) -> list[str]:
         """Return statements for lane 0 after folding a whole row."""
-        walk, outputs = self.walk, self.kernel.outputs
         if self.kernel.row.instructions:
-            texts = [f"v{output.value}" for output in outputs]
-            for n, output in enumerate(outputs):
-                if output.slot in self.word_dtypes:
-                    (texts[n],) = as_words(self.word_dtypes[output.slot], texts[n])
-            return self.finish(texts)
+            return self.finish()
+        # Without a row body, the words of the accumulators are stored.
+        words = [(n, word) for n, d in enumerate(self.dtypes) for word in range(d.words)]
 
-        words = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
+        def word(number: int, lane: int) -> str:
+            fold, n = words[number]
+            return as_words(self.dtypes[fold], f"acc{lane}.p{fold}")[n]
 
-        def part(number: int, lane: int) -> str:
-            if not outputs[number].dtype.is_word:
-                return f"acc{lane}.p{number}"
-            accumulator, word = words[number]
-            return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
-
-        space = Space(self.row, walk.dims.kept, walk.columns)
-        return self.store(space, outputs, walk.columns, part)  # stores the accumulator itself
+        return self.store(self.row, self.kernel.outputs, self.row.width, word)

@@ -122,7 +122,7 @@ class _Writer(WalkWriter):
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
-        body.define("element", [body.value(self.fold.value)], self.kind)
+        body.define("element", [self.fold.value])
         return [*lines, *body.before()]
 
     @staticmethod

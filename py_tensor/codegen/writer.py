@@ -145,7 +145,6 @@ class Writer:
         Return statements, and the WGSL of the value at a point of the space.
         """
         code = BodyCode(self, body, space.axes, 1)
-        kind = kind or str(body.dtype(value).wgsl)
         code.function(name, [value], kind)
         arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
@@ -232,14 +231,6 @@ def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
     """Return the binding of an output: vectors of `lanes` elements, or single elements."""
     atomic = dtype.is_packed and not lanes
     return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
-
-
-def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
-    """Return the type of a function with these results, and its declaration if it needs one."""
-    if len(dtypes) == 1:
-        return str(dtypes[0].wgsl), ""
-    fields = ", ".join(f"r{n}: {dtype.wgsl}" for n, dtype in enumerate(dtypes))
-    return name, f"struct {name} {{ {fields} }}"
 
 
 def field_of(results: Sequence[object], number: int) -> str:
@@ -330,22 +321,19 @@ class BodyCode:
         argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
-    def outputs(
-        self, name: str, outputs: Sequence[Output], texts: Sequence[str] | None = None
-    ) -> None:
-        """Add the body as a function that returns the values of these outputs."""
-        kind, declaration = returns([o.dtype for o in outputs])
-        self.writer.code.append(declaration)
-        self.function(name, [o.value for o in outputs], kind, texts)
-
     def function(
-        self, name: str, results: Sequence[int], kind: str, texts: Sequence[str] | None = None
+        self, name: str, results: Sequence[int], kind: str = "", texts: Sequence[str] | None = None
     ) -> None:
         """Add the body as a function that returns these values, with loops for repeated parts.
 
-        `texts`, if given, is the WGSL of the returned values, in terms of the values
-        ``v{n}``.
+        It returns the values' own type, or a struct of several, unless `kind` is given. `texts`, if
+        given, is the WGSL of the returned values, in terms of the values ``v{n}``.
         """
+        if not kind:
+            types = [str(self.body.dtype(n).wgsl) for n in results]
+            kind = types[0] if len(types) == 1 else name.capitalize()
+            fields = ", ".join(f"r{n}: {each}" for n, each in enumerate(types))
+            self.writer.code += [f"struct {kind} {{ {fields} }}"] if len(types) > 1 else []
         arguments = [
             f"from{n}: u32" if isinstance(i, Address) else f"v{n}: {i.dtype.wgsl}"
             for n, i in self.inputs()
