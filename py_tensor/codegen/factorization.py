@@ -137,6 +137,7 @@ class Factorization(_Decomposition):
     identity: int
 
     family: ClassVar[str] = "factorization"
+    work_buffers: ClassVar[int] = 1
 
     def ops(self) -> list[str]:
         return [self.kind]
@@ -144,10 +145,6 @@ class Factorization(_Decomposition):
     def written(self, points: int) -> int:
         """Return the bytes written, and as many read."""
         return 2 * self.size * self.dtype.itemsize
-
-    @property
-    def work_buffers(self) -> int:
-        return 1
 
     @property
     def stride(self) -> int:

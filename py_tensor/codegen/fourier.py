@@ -60,6 +60,7 @@ class Transformed(BodyStage):
     scale: float
 
     family: ClassVar[str] = "fourier"
+    work_buffers: ClassVar[int] = 1  # between passes
 
     @property
     def operations(self) -> int:
@@ -67,10 +68,6 @@ class Transformed(BodyStage):
 
     def ops(self) -> list[str]:
         return ["ifft" if self.is_inverse else "fft"]
-
-    @property
-    def work_buffers(self) -> int:
-        return 1  # between passes
 
 
 @cache
