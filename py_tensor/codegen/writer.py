@@ -25,6 +25,7 @@ from py_tensor.schedule.body import (
     Address,
     Apply,
     Body,
+    Check,
     Const,
     Convert,
     Gather,
@@ -45,10 +46,14 @@ Texts = TypeVar("Texts", str, tuple[str, ...])
 
 @dataclass(slots=True)
 class Context:
-    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers."""
+    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers.
+
+    `words` has the word of the buffer `FAULTS` that records the indices out of range of a check.
+    """
 
     profile: AdapterProfile
     programs: Programs
+    words: Mapping[Check, int] = field(default_factory=dict[Check, int])
     temporaries: list[int] = field(default_factory=list[int])  # the bytes of each
 
     def temporary(self, nbytes: int) -> int:
@@ -175,11 +180,9 @@ class Writer:
         self, space: Space, outputs: Sequence[Output], function: str, arguments: Arguments
     ) -> list[str]:
         """Return statements that load arguments, call the function per lane, and store results."""
-
-        def value(number: int, lane: int) -> str:
-            return f"r{lane}{field_of(outputs, number)}"
-
-        stores = self.store(space, outputs, len(arguments.lanes), value)
+        fields = [field_of(outputs, number) for number in range(len(outputs))]
+        lanes = len(arguments.lanes)
+        stores = self.store(space, outputs, lanes, lambda n, lane: f"r{lane}{fields[n]}")
         return [*arguments.call(function, "r"), *stores]
 
     def element_of_row(self, dims: Dimensions, body: Body, value: int) -> tuple[list[str], str]:
@@ -454,7 +457,7 @@ class BodyCode:
             outside.append(bad)
             if address.checks:
                 guard = "" if address.guard is None else f" & v{address.guard}"
-                word = self.params.add(address.words[j])
+                word = self.params.add(self.writer.context.words[address.checks[j]])
                 bits = f"bitcast<u32>({index})"
                 if self.noted is not None:
                     name = f"noted{len(self.noted)}"
