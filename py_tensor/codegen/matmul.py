@@ -76,9 +76,8 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 def _roles_of(kernel: Kernel) -> Roles | None:
     """Group the dimensions by the operands that depend on them; None unless both are matrices."""
-    stage = stage_of(kernel, Contraction)
     rank = len(kernel.kept)
-    a, b = stage.a.access.strides, stage.b.access.strides
+    a, b = (x.access.strides for x in stage_of(kernel, Contraction).element.loads())
     maps = [a[:rank], b[:rank], *accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     fixed = mask_dims(kernel.row)
 
@@ -107,18 +106,15 @@ def _stride(strides: Sequence[int], group: Group) -> int:
 
 def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
     """Return the product over each part of k, the sum of these, and a load of the products."""
-    stage = stage_of(kernel, Contraction)
-    dtype = stage.a.dtype
-
-    def part_of(load: Load) -> Load:
-        return Load(load.slot, dtype, Access((0, *load.access.strides), load.access.offset))
-
+    factors = stage_of(kernel, Contraction).element.loads()
+    dtype = factors[0].dtype
+    accesses = (Access((0, *x.access.strides), x.access.offset) for x in factors)
+    element = Body([replace(x, access=y) for x, y in zip(factors, accesses, strict=True)])
     kept = (parts, *kernel.kept)
     slot = context.temporary(size_of(kept) * dtype.itemsize)
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
-    over_part = Contraction(part_of(stage.a), part_of(stage.b))
     row = Body.of([Accumulated(0, dtype)])
-    first = Kernel(kept, kernel.reduced, (over_part,), row, (partial,), kernel.label)
+    first = Kernel(kept, kernel.reduced, (Contraction(element),), row, (partial,), kernel.label)
     access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
     added = ReduceStage(Body(), (Accumulator(SUM, 0, dtype),))
     return first, replace(kernel, stages=(added,)), Load(slot, uint32, access)
@@ -126,18 +122,17 @@ def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Ker
 
 def _as_reduction(kernel: Kernel) -> Kernel:
     """Return a contraction as a reduction, a sum of products, where tiles do not apply."""
-    contraction = stage_of(kernel, Contraction)
-    element, dtype = Body(), contraction.a.dtype
-    factors = element.add(contraction.a), element.add(contraction.b)
-    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, factors)), dtype)
+    factors = stage_of(kernel, Contraction).element.loads()
+    element, dtype = Body(), factors[0].dtype
+    values = tuple(map(element.add, factors))
+    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, values)), dtype)
     return replace(kernel, stages=(ReduceStage(element, (fold,)),))
 
 
 def _as_map(kernel: Kernel) -> Kernel:
     """Return a contraction of few terms as an elementwise kernel, with the sum written out."""
-    contraction = stage_of(kernel, Contraction)
-    rank, dtype = len(kernel.kept), contraction.a.dtype
-    row = Body()
+    factors = stage_of(kernel, Contraction).element.loads()
+    rank, dtype, row = len(kernel.kept), factors[0].dtype, Body()
 
     def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
@@ -147,8 +142,7 @@ def _as_map(kernel: Kernel) -> Kernel:
     assert SUM.pairwise is not None
     total = -1
     for indices in product(*map(range, kernel.reduced)):
-        factors = term(contraction.a, indices), term(contraction.b, indices)
-        value = row.add(Apply(MUL, dtype, factors))
+        value = row.add(Apply(MUL, dtype, tuple(term(load, indices) for load in factors)))
         total = value if total < 0 else row.add(Apply(SUM.pairwise, dtype, (total, value)))
 
     def add(x: Instruction) -> int:
@@ -365,7 +359,7 @@ class _Writer(Writer):
         self, kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
     ) -> None:
         super().__init__(kernel, context)
-        stage = stage_of(kernel, Contraction)
+        a, b = stage_of(kernel, Contraction).element.loads()
         # Products in parts have a batch dimension. Every product gets one, to share programs.
         self.roles = roles = replace(roles, batch=roles.batch or ((),))
         self.tile = tile
@@ -375,14 +369,14 @@ class _Writer(Writer):
         self.count = size_of(tuple(self.batch))
         self.length = self.k if length is None else length
         self.parts = 1 if length is None else kernel.kept[0]
-        sides = (stage.a, roles.m, self.m), (stage.b, roles.n, self.n)
+        sides = (a, roles.m, self.m), (b, roles.n, self.n)
         along_own = [self._vectors_along_own(*side) for side in sides]
         # If one operand is read element by element, so are the others. Otherwise each choice that
         # depends only on sizes would double the number of programs that an expression needs.
         vectors = self.n % 4 == 0 and None not in along_own
         self.width = 4 if vectors else 1
-        loads = [(load, vectors) for load in (stage.a, stage.b)]
         stored = [(o, mode_of(o, roles, self.width) == "v") for o in kernel.outputs]
+        loads = [(a, vectors), (b, vectors)]
         self.bind_bodies([(kernel.row, roles, self.width)], stored, loads)
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)

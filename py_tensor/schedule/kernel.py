@@ -18,7 +18,7 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import size_of
 from py_tensor.ir.node import Reason
 from py_tensor.ir.op import Reduction, Scan, Scatter, Sort
-from py_tensor.schedule.body import Access, Body, Check, Load
+from py_tensor.schedule.body import Access, Body, Check
 from py_tensor.schedule.branches import operations_of
 from py_tensor.schedule.budget import Draft
 
@@ -82,10 +82,6 @@ class Stage:
         """Return the same stage for nodes in other slots; every field with slots is replaced."""
         raise NotImplementedError(f"{type(self).__name__}: has no with_slots")
 
-    def loads(self) -> list[Load]:
-        """Return the loads of the stage outside its bodies."""
-        return []
-
     def accumulators(self) -> tuple[Accumulator, ...]:
         return ()
 
@@ -104,7 +100,7 @@ class Stage:
 
     def sources(self) -> set[int]:
         """Return the slots that it reads at the points of the space."""
-        return {x.slot for x in self.loads()}.union(*(body.slots() for body in self.bodies()))
+        return set[int]().union(*(body.slots() for body in self.bodies()))
 
     def bound(self) -> set[int]:
         """Return `sources`, with `FAULTS` if it checks indices."""
@@ -250,17 +246,15 @@ class Scattered(BodyStage):
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction(Stage):
-    """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
+class Contraction(BodyStage):
+    """The sum over the reduced dimensions of the product of two loads; accumulator 0.
 
-    a: Load
-    b: Load
+    The two loads are the instructions of `element`.
+    """
+
+    element: Body
 
     unfused_because: ClassVar[Reason | None] = Reason.PRODUCT
-
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
-        return replace(self, a=a, b=b)
 
     @property
     def operations(self) -> int:
@@ -268,9 +262,6 @@ class Contraction(Stage):
 
     def ops(self) -> list[str]:
         return ["matmul"]
-
-    def loads(self) -> list[Load]:
-        return [self.a, self.b]
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +392,6 @@ class Kernel:
         whole = self.kept + self.reduced
         spaces = [*((body, whole) for body in self.bodies()), (self.row, self.kept)]
         loads = [(load, extents) for body, extents in spaces for load in body.loads()]
-        loads += [(load, whole) for stage in self.stages for load in stage.loads()]
         for load, extents in loads:
             moved = load.access.footprint(extents) * load.dtype.itemsize
             read[load.slot] = max(read.get(load.slot, 0), moved)
