@@ -113,12 +113,11 @@ class _Writer(WalkWriter):
         starts = [f"acc{n} = carried{field};" for n, field in enumerate(fields)]
         lines += braced("if (slice > 0u)", [carried, *starts])
         self.load = body.arguments().call("element", "value")
-
-        def result(number: int, lane: int) -> str:
-            return wrapped(dtype, f"result{lane}")
-
         outputs = self.kernel.spread_outputs
-        self.save = [*body.coordinates, *self.store(body.space, outputs, width, result)]
+        saved = self.store(
+            body.space, outputs, width, lambda _, lane: wrapped(dtype, f"result{lane}")
+        )
+        self.save = [*body.coordinates, *saved]
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
