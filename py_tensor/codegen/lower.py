@@ -12,12 +12,11 @@ from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
 from py_tensor.codegen.matmul import lower_contraction
-from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs
+from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs, Slab, keep, size_class
 from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
-from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
 from py_tensor.schedule.body import Check
@@ -158,7 +157,7 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
         dispatches = _family_of(kernel).lower(renamed, apart)
         used = frozenset(apart.profile.used)
         lowering = LoweredKernel(tuple(dispatches), tuple(apart.temporaries), used=used)
-        programs.keep(key, lowering)
+        keep(programs.lowerings, key, lowering)
     profile.used.update(lowering.used)
     slots = dict(enumerate(numbers)) | {FAULTS: FAULTS}
     for n, nbytes in enumerate(lowering.temporaries, 1):

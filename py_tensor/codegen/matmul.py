@@ -19,8 +19,7 @@ from operator import mul
 from py_tensor.base.dtypes import uint32
 from py_tensor.base.layout import merge_dims
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import FURTHER, ON_SIMD, Tile
+from py_tensor.codegen.adapter_profile import FURTHER, ON_SIMD, AdapterProfile, Tile
 from py_tensor.codegen.codec import XYZW
 from py_tensor.codegen.map import lower_map
 from py_tensor.codegen.program import Dispatch
