@@ -66,11 +66,7 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     part_count = -(-terms // max(1, length))
     if part_count <= 1:
         return [_Writer(kernel, roles, tile, context).product()]
-    first, second, words = _in_parts(kernel, part_count, context)
-    split = _roles_of(first)
-    assert split is not None
-    in_parts = _Writer(first, split, tile, context, length).product()
-    return [in_parts, merge(second, (part_count,), [words], context)]
+    return _in_parts(kernel, part_count, length, tile, context)
 
 
 def _roles_of(kernel: Kernel) -> Roles | None:
@@ -103,8 +99,10 @@ def _stride(strides: Sequence[int], group: Group) -> int:
     return strides[group[-1]] if group else 0
 
 
-def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
-    """Return the product over each part of k, the sum of these, and a load of the products."""
+def _in_parts(
+    kernel: Kernel, parts: int, length: int, tile: Tile, context: Context
+) -> list[Dispatch]:
+    """Return the dispatches of the product over each part of k, and of the sum of these."""
     factors = stage_of(kernel, Contraction).element.loads()
     dtype = factors[0].dtype
     accesses = (Access((0, *x.access.strides), x.access.offset) for x in factors)
@@ -114,9 +112,12 @@ def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Ker
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
     row = Body.of([Accumulated(0, dtype)])
     first = Kernel(kept, kernel.reduced, (Contraction(element),), row, (partial,), kernel.label)
-    access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
-    added = ReduceStage(Body(), (Accumulator(SUM, 0, dtype),))
-    return first, replace(kernel, stages=(added,)), Load(slot, uint32, access)
+    roles = _roles_of(first)
+    assert roles is not None
+    words = Load(slot, uint32, Access((*row_major(kernel.kept), size_of(kernel.kept)), 0))
+    added = replace(kernel, stages=(ReduceStage(Body(), (Accumulator(SUM, 0, dtype),)),))
+    product_of_parts = _Writer(first, roles, tile, context, length).product()
+    return [product_of_parts, merge(added, (parts,), [words], context)]
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:

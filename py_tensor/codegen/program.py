@@ -78,7 +78,7 @@ class Params:
         return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
 
 
-FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)
+FAULT_WORDS = Binding(FAULTS, uint32, writable=True, atomic=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

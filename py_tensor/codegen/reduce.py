@@ -479,7 +479,7 @@ class _Writer(WalkWriter):
         self.bind_bodies(bodies, list(zip(outputs, vectors, strict=True)))
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
-            self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
+            self.bindings.append(Binding(partial, uint32, walk.columns, writable=True))
         stage = ReduceStage(element, tuple(kernel.accumulators()))
         self.stage = StageWriter(self, stage, merges=merges)
 
@@ -514,7 +514,7 @@ class _Writer(WalkWriter):
     def _store_partial(self) -> list[str]:
         """Return statements that store the result of a slice of a row."""
         binding, columns = self.bindings[self.target], self.walk.columns
-        scale = 4 if binding.vector else 1
+        scale = binding.lanes
         size = size_of(self.kernel.kept)
         times = columns // scale
         row = f"row * {times}u" if times > 1 else "row"
@@ -527,7 +527,7 @@ class _Writer(WalkWriter):
             before += dtype.words
             of_lanes = [as_words(dtype, f"acc{lane}.p{number}") for lane in range(columns)]
             words = [word for lane in of_lanes for word in lane]
-            if binding.vector:
+            if scale > 1:
                 lines.append(f"b{self.target}[{index}] = vec4<u32>({', '.join(words)});")
                 continue
             for n, text in enumerate(words):

@@ -97,7 +97,7 @@ class Writer:
 
     def bind(self, slot: int, dtype: DType, *, writable: bool = False, atomic: bool = False) -> str:
         """Add a binding for a buffer; return its name."""
-        self.bindings.append(Binding(slot, dtype, vector=False, writable=writable, atomic=atomic))
+        self.bindings.append(Binding(slot, dtype, writable=writable, atomic=atomic))
         return f"b{len(self.bindings) - 1}"
 
     def bind_bodies(
@@ -122,11 +122,10 @@ class Writer:
         over = {output.slot for output, _ in outputs}
         for load, vector in reads:
             if load.slot not in over:
-                vector = vector or (load.slot in read and read[load.slot].vector)
-                binding = Binding(load.slot, load.dtype, vector, writable=False, lanes=lanes)
-                read[load.slot] = binding
+                vector = vector or (load.slot in read and read[load.slot].lanes > 1)
+                read[load.slot] = Binding(load.slot, load.dtype, lanes if vector else 1)
         faults = [FAULT_WORDS] if any(body.checks() for body, _, _ in bodies) else []
-        written = {o.slot: result(o.slot, o.dtype, lanes if vector else 0) for o, vector in outputs}
+        written = {o.slot: result(o.slot, o.dtype, lanes if vector else 1) for o, vector in outputs}
         self.bindings += [*read.values(), *faults, *written.values()]
 
     def binding(self, slot: int) -> int:
@@ -142,15 +141,13 @@ class Writer:
         """Add a function with these statements."""
         self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
 
-    def element(
-        self, name: str, body: Body, value: int, space: Space, kind: str = ""
-    ) -> tuple[list[str], str]:
-        """Add a function that computes one value of a body; its type is `kind`, if given.
+    def element(self, name: str, body: Body, value: int, space: Space) -> tuple[list[str], str]:
+        """Add a function that computes one value of a body.
 
         Return statements, and the WGSL of the value at a point of the space.
         """
         code = BodyCode(self, body, space.axes, 1)
-        code.function(name, [value], kind)
+        code.function(name, [value])
         arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
@@ -164,7 +161,7 @@ class Writer:
             values = [value(n, lane) for lane in range(lanes)]
             number = numbers[output.slot]
             binding = self.bindings[number]
-            if binding.vector:
+            if binding.lanes > 1:
                 where = address(params, space, output.access, binding.lanes)
                 statements.append(binding.put_vector(number, output.dtype, where, values))
                 continue
@@ -230,10 +227,9 @@ class Writer:
         return Dispatch(program, slots, values, consts, groups, work, operations, traffic)
 
 
-def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
+def result(slot: int, dtype: DType, lanes: int = 1) -> Binding:
     """Return the binding of an output: vectors of `lanes` elements, or single elements."""
-    atomic = dtype.is_packed and not lanes
-    return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
+    return Binding(slot, dtype, lanes, writable=True, atomic=dtype.is_packed and lanes == 1)
 
 
 def field_of(results: Sequence[object], number: int) -> str:
