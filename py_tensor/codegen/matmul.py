@@ -117,7 +117,7 @@ def _in_parts(
     words = Load(slot, uint32, Access((*row_major(kernel.kept), size_of(kernel.kept)), 0))
     added = replace(kernel, stages=(ReduceStage(Body(), (Accumulator(SUM, 0, dtype),)),))
     product_of_parts = _Writer(first, roles, tile, context, length).product()
-    return [product_of_parts, merge(added, (parts,), [words], context)]
+    return [product_of_parts, merge(added, parts, [words], context)]
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:
