@@ -511,7 +511,9 @@ class _Writer(WalkWriter):
         times = columns // scale
         row = f"row * {times}u" if times > 1 else "row"
         _, first, slices = self.partial or (0, 0, 1)
-        start = f" + {self.params.add(first * size // scale)}" if first else ""
+        # The slices of several sections share one buffer.
+        is_section = slices > self.walk.slices
+        start = f" + {self.params.add(first * size // scale)}" if is_section else ""
         lines = [f"let at = slice * {self.params.add(size // scale)} + {row}{start};"]
         step = self.params.add(slices * size // scale) if len(self.dtypes) > 1 else ""
         before = 0  # words of a point in the parts before this one
