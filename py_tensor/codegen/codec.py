@@ -33,25 +33,23 @@ class Binding:
     ----------
     slot : int
         The slot of the node; -1 - n for the n-th temporary of the plan.
-    vector : bool
-        Whether it is an array of vectors rather than of elements (or words of packed elements).
+    lanes : int
+        Elements of a vector: 4, or 16 if they have one byte. 1 if it is an array of elements, or of
+        words of packed elements.
     atomic : bool
         Whether its words are atomic.
-    lanes : int
-        Elements of a vector: 4, or 16 if they have one byte.
     """
 
     slot: int
     dtype: DType
-    vector: bool
-    writable: bool
+    lanes: int = 1
+    writable: bool = False
     atomic: bool = False
-    lanes: int = 4
 
     def declaration(self, number: int, name: str) -> str:
         """Return WGSL of the variable."""
         access = "read_write" if self.writable else "read"
-        kind = self._vector if self.vector else f"{self.dtype.storage}"
+        kind = self._vector if self.lanes > 1 else f"{self.dtype.storage}"
         kind = f"atomic<{kind}>" if self.atomic else kind
         return f"@group(0) @binding({number}) var<storage, {access}> {name}: array<{kind}>;"
 
@@ -68,11 +66,11 @@ class Binding:
     def element(self, number: int, dtype: DType, at: str) -> str:
         """Return WGSL of the element at `at`, as a value of this dtype."""
         if not dtype.is_packed:
-            where = f"[{at} >> 2u][{at} & 3u]" if self.vector else f"[{at}]"
+            where = f"[{at} >> 2u][{at} & 3u]" if self.lanes > 1 else f"[{at}]"
             return f"load_{dtype.name}(b{number}{where})"
         by = dtype.per_word // 2  # the shift from elements to words
         word = f"b{number}[{at} >> {by}u]"
-        if self.vector and self._words > 1:
+        if self._words > 1:
             more = self._words // 2
             word = f"b{number}[{at} >> {by + more}u][({at} >> {by}u) & {self._words - 1}u]"
         word = f"atomicLoad(&{word})" if self.atomic else word
@@ -80,7 +78,7 @@ class Binding:
 
     def put(self, number: int, dtype: DType, at: str, value: str) -> str:
         """Return a statement that stores one element."""
-        stored = f"store_{dtype.name}({value})"
+        stored = self._stored(dtype, value)
         if not dtype.is_packed:
             return f"b{number}[{at}] = {stored};"
         each, bits = dtype.per_word, 8 * dtype.itemsize
@@ -92,10 +90,19 @@ class Binding:
             f"atomicOr({word}, put_bits << put_by); }}"
         )
 
+    def _stored(self, dtype: DType, value: str) -> str:
+        """Return WGSL of a value as it is stored; a binding may hold the bits of its elements."""
+        stored = f"store_{dtype.name}({value})"
+        is_same = dtype.storage == self.dtype.storage
+        return stored if is_same else f"bitcast<{self.dtype.storage}>({stored})"
+
     def put_vector(self, number: int, dtype: DType, at: str, values: Sequence[str]) -> str:
         """Return a statement that stores the elements of a vector; `at` counts vectors."""
-        stored = [f"store_{dtype.name}({value})" for value in values]
-        words = [" | ".join(pair) for pair in _in_words(stored, dtype)]
+        each, words = dtype.per_word, list[str]()
+        for first in range(0, len(values), each):
+            stored = [self._stored(dtype, value) for value in values[first : first + each]]
+            shifted = [f"({x} << {8 * dtype.itemsize * n}u)" for n, x in enumerate(stored) if n]
+            words.append(" | ".join([stored[0], *shifted]))
         return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
 
     def lane(self, dtype: DType, vector: str, number: int | str) -> str:
@@ -110,14 +117,6 @@ class Binding:
         by = dtype.per_word // 2
         which = f"[{number} >> {by}u]" if dynamic else f".{XYZW[number >> by]}"
         return f"load_{dtype.name}({vector}{which}, {element})"
-
-
-def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
-    """Return the bits of each word's elements, shifted to their position in it."""
-    each, size = dtype.per_word, 8 * dtype.itemsize
-    shifts = [size * (n % each) for n in range(len(stored))]
-    shifted = [f"({x} << {by}u)" if by else x for x, by in zip(stored, shifts, strict=True)]
-    return [shifted[first : first + each] for first in range(0, len(stored), each)]
 
 
 def as_words(dtype: DType, value: str) -> list[str]:

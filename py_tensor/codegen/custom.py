@@ -88,9 +88,9 @@ class CustomPass(Stage):
         return sum(size_of(x.shape) * x.dtype.itemsize for x in (*self.inputs, *self.outputs))
 
     @property
-    def work_buffers(self) -> int:
-        """Results that no node has, and operands that are given several times."""
-        return len(self.inputs) + len(self.outputs) - len(self.sources()) - len(self.writes())
+    def buffers(self) -> int:
+        """Results, also those that no node has, and operands that are given several times."""
+        return len(self.inputs) + len(self.outputs) - len(self.sources())
 
 
 def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:

@@ -137,6 +137,7 @@ class Factorization(_Decomposition):
     identity: int
 
     family: ClassVar[str] = "factorization"
+    work_buffers: ClassVar[int] = 1
 
     def ops(self) -> list[str]:
         return [self.kind]
@@ -144,10 +145,6 @@ class Factorization(_Decomposition):
     def written(self, points: int) -> int:
         """Return the bytes written, and as many read."""
         return 2 * self.size * self.dtype.itemsize
-
-    @property
-    def work_buffers(self) -> int:
-        return 1
 
     @property
     def stride(self) -> int:
@@ -365,45 +362,36 @@ class _Steps:
 
     # -- Small matrices -------------------------------------------------------------------------
 
-    def small(self, columns: int) -> dict[str, int] | None:
-        """Return the constants for factoring matrices in workgroup memory.
+    def factor_small(
+        self, name: str, target: int, columns: int, *code: str, **constants: int
+    ) -> bool:
+        """Factor matrices in workgroup memory by this template; False if they are too large.
 
-        None if the matrices are too large. `columns` is rounded up to a power of two, so that few
-        programs are needed.
+        `columns` is rounded up to a power of two, so that few programs are needed.
         """
-        n = self.stage.length
+        stage, n = self.stage, self.stage.length
         team = 1 << (n - 1).bit_length()
         # The extra column keeps the teams in different memory banks.
         room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))
         memory = self.context.profile.workgroup_memory
-        units = min(max(1, 64 // team), memory // (room * self.stage.dtype.itemsize + 4 * team))
-        return {"TEAM": team, "UNITS": units, "ROOM": room} if n <= TEAM and units else None
+        units = min(max(1, 64 // team), memory // (room * stage.dtype.itemsize + 4 * team))
+        if n > TEAM or not units:
+            return False
+        buffers = {stage.source: READ, target: WRITTEN}
+        if self.exchanges is not None:
+            buffers[self.exchanges] = WRITTEN
+        constants = {"TEAM": team, "UNITS": units, "ROOM": room} | constants
+        sizes, groups = (stage.stride, n, columns), -(-stage.matrices // units)
+        self.run(name, buffers, sizes, groups, n * stage.stride, constants, *code)
+        return True
 
     def eliminate_small(self, target: int) -> bool:
         """Eliminate small matrices; also solve if there are no `exchanges`. False if too large."""
-        stage, small = self.stage, self.small(self.stage.columns)
-        if small is None:
-            return False
-        buffers, note = {stage.source: READ, target: WRITTEN}, ""
-        if self.exchanges is not None:
-            buffers[self.exchanges], note = WRITTEN, "b2[at] = count;"
+        solves, columns = self.exchanges is None, self.stage.columns
+        note = "" if solves else "b2[at] = count;"
         code = f"fn note_exchanges(at: u32, count: u32) {{ {note} }}"
-        constants = small | {"PANEL": stage.panel, "SOLVES": self.exchanges is None}
-        sizes, steps = (stage.stride, stage.length, stage.columns), stage.length * stage.stride
-        groups = -(-stage.matrices // small["UNITS"])
-        self.run("factor_small", buffers, sizes, groups, steps, constants, code)
-        return True
-
-    def cholesky_small(self) -> bool:
-        """Factor small matrices in workgroup memory; False if they are too large."""
-        stage, small = self.stage, self.small(self.stage.length)
-        if small is None:
-            return False
-        buffers = {stage.source: READ, stage.target: WRITTEN}
-        sizes, groups = (stage.stride, stage.length), -(-stage.matrices // small["UNITS"])
-        constants = {name: small[name] for name in ("TEAM", "UNITS")}
-        self.run("factor_small_triangle", buffers, sizes, groups, stage.length**3, constants)
-        return True
+        constants = {"PANEL": self.stage.panel, "SOLVES": solves}
+        return self.factor_small("factor_small", target, columns, code, **constants)
 
     # -- Elimination ----------------------------------------------------------------------------
 
@@ -461,9 +449,9 @@ class _Steps:
 
         Matrices are row-major here.
         """
-        if self.cholesky_small():
-            return
         n, target = self.stage.length, self.stage.target
+        if self.factor_small("factor_small_triangle", target, n):
+            return
         work = self.temporary(self.stage.stride)
         self.copy(work)
         for start, width in self.panels(n):
@@ -551,75 +539,64 @@ class Rotated(_Decomposition):
 def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return one dispatch for small matrices, otherwise one for each round of each sweep."""
     stage, (count,) = stage_of(kernel, Rotated), kernel.kept
-    rotations = _Rotations(kernel, stage, count, context)
+    side = min(SIDES[stage.dtype], max(MIN_SIDE, 1 << (stage.n - 1).bit_length()))
     if stage.length is None:
-        return [rotations.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
+        return [_rotations(kernel, context, side, 2, sweeps=SWEEPS)]
     size = count * stage.rows * stage.n
     copy = copying(stage.source, stage.dtype, stage.target, stage.dtype, size, kernel.label)
     dispatches = [lower_map(copy, context)]
-    blocks = max(2, -(-stage.n // rotations.side) * 2)
+    blocks = max(2, -(-stage.n // side) * 2)
     if blocks == 2:
-        return [*dispatches, rotations.dispatch(stage.length, 2, passes=SWEEPS)]
-    assert rotations.sweeps is not None
-    zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
-    cleared = Output(rotations.sweeps, 0, uint32, access)
-    dispatches.append(lower_map(mapped((count,), zero, kernel.label, cleared), context))
-    first = rotations.dispatch(stage.length, blocks)
+        return [*dispatches, _rotations(kernel, context, side, 2, passes=SWEEPS)]
+    rotated = context.temporary(count * uint32.itemsize)
+    zero = Body.of([Index(uint32, Access((0,), 0))])
+    cleared = mapped((count,), zero, kernel.label, Output(rotated, 0, uint32, Access((1,), 0)))
+    dispatches.append(lower_map(cleared, context))
+    first = _rotations(kernel, context, side, blocks, rotated)
     before, after = first.params[:ROUND], first.params[ROUND + 2 :]
     rounds = product(range(SWEEPS), range(blocks - 1))
     dispatches += [replace(first, params=(*before, n, sweep, *after)) for sweep, n in rounds]
     return dispatches
 
 
-class _Rotations:
-    """The dispatches of the program for matrices of one size."""
+def _rotations(
+    kernel: Kernel,
+    context: Context,
+    side: int,
+    blocks: int,
+    rotated: int | None = None,
+    *,
+    passes: int = 1,
+    sweeps: int = 1,
+) -> Dispatch:
+    """Return the dispatch of the first round of a sweep, or of several passes or sweeps.
 
-    def __init__(self, kernel: Kernel, stage: Rotated, count: int, context: Context) -> None:
-        self.kernel, self.stage, self.count, self.context = kernel, stage, count, context
-        self.side = min(SIDES[stage.dtype], max(MIN_SIDE, 1 << (stage.n - 1).bit_length()))
-        self.units = max(1, INVOCATIONS * 4 // self.side**2)
-        self.is_hermitian = stage.length is None
-        # The buffer for the last sweep that rotated anything in each matrix, if that is several.
-        self.sweeps: int | None = None
-        if not self.is_hermitian and stage.n > self.side:
-            self.sweeps = context.temporary(count * uint32.itemsize)
-
-    def dispatch(
-        self, length: int, blocks: int, *, passes: int = 1, sweeps: int = 1, least: float = 1e-12
-    ) -> Dispatch:
-        """Return the dispatch of the first round of a sweep, or of several passes or sweeps.
-
-        Diagonal elements below `least` count as `least` in the test whether a pair is orthogonal.
-        """
-        stage, side = self.stage, self.side
-        units = self.count * blocks // 2
-        sizes = units, stage.n, length, stage.rows, blocks
-        writer = Writer(self.kernel, self.context, *sizes, 0, 0, passes, sweeps)
-        writer.params.value(EPS * (1 if self.is_hermitian else max(4, math.sqrt(length))), float32)
-        writer.params.value(least, float32)
-        writer.constants |= {"SIDE": side, "UNITS": self.units, "IS_HERMITIAN": self.is_hermitian}
-        self._declare(writer)
-        work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
-        variant, groups = f"{side} columns", -(-units // self.units)
-        return writer.dispatch("jacobi", variant, groups, work=work, operations=work)
-
-    def _declare(self, writer: Writer) -> None:
-        """Add the bindings, and the functions that the template calls."""
-        stage, dtype = self.stage, self.stage.dtype
-        writer.code += number_functions("jacobi", dtype)
-        put = writer.put(stage.target, dtype, "at", "x")
-        if self.is_hermitian:
-            writer.bind(stage.source, dtype)
-        last, note = "return 0u;", ""
-        if self.sweeps is not None:
-            name = writer.bind(self.sweeps, uint32, writable=True, atomic=True)
-            last, note = f"return atomicLoad(&{name}[item]);", f"atomicMax(&{name}[item], sweep);"
-        source = int(self.is_hermitian)
-        loaded = writer.bindings[source].element(source, dtype, "at")
-        writer.function("load_element(at: u32) -> Number", f"return {loaded};")
-        writer.function("store_element(at: u32, x: Number)", put)
-        writer.function("last_sweep(item: u32) -> u32", last)
-        writer.function("note_sweep(item: u32, sweep: u32)", note)
+    `side` is the number of columns of a matrix that is rotated in workgroup memory. `rotated` is
+    the buffer for the last sweep that rotated anything in each matrix, if that is several.
+    """
+    stage, (count,) = stage_of(kernel, Rotated), kernel.kept
+    is_hermitian, length = stage.length is None, stage.length or stage.rows
+    units, at_once = count * blocks // 2, max(1, INVOCATIONS * 4 // side**2)
+    sizes = units, stage.n, length, stage.rows, blocks
+    writer = Writer(kernel, context, *sizes, 0, 0, passes, sweeps)
+    writer.params.value(EPS * (1 if is_hermitian else max(4, math.sqrt(length))), float32)
+    # Smaller diagonal elements count as this in the test whether a pair is orthogonal.
+    writer.params.value(1e-6 if is_hermitian else 1e-12, float32)
+    writer.constants |= {"SIDE": side, "UNITS": at_once, "IS_HERMITIAN": is_hermitian}
+    writer.code += number_functions("jacobi", stage.dtype)
+    put = writer.put(stage.target, stage.dtype, "at", "x")
+    source = writer.bind(stage.source, stage.dtype) if is_hermitian else "b0"
+    last, note = "return 0u;", ""
+    if rotated is not None:
+        name = writer.bind(rotated, uint32, writable=True, atomic=True)
+        last, note = f"return atomicLoad(&{name}[item]);", f"atomicMax(&{name}[item], sweep);"
+    writer.function("load_element(at: u32) -> Number", f"return {source}[at];")
+    writer.function("store_element(at: u32, x: Number)", put)
+    writer.function("last_sweep(item: u32) -> u32", last)
+    writer.function("note_sweep(item: u32, sweep: u32)", note)
+    work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
+    variant, groups = f"{side} columns", -(-units // at_once)
+    return writer.dispatch("jacobi", variant, groups, work=work, operations=work)
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Factorization), lower_factorization))

@@ -31,7 +31,6 @@ from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import BodyStage, Kernel
 
 MAX_RADIX = 16
-MAX_PRIME = 13  # the largest prime factor of a length
 MAX_INVOCATIONS = 256  # per workgroup
 MIN_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
 WANTED_GROUPS = 256  # with fewer workgroups, each takes fewer columns
@@ -60,6 +59,7 @@ class Transformed(BodyStage):
     scale: float
 
     family: ClassVar[str] = "fourier"
+    work_buffers: ClassVar[int] = 1  # between passes
 
     @property
     def operations(self) -> int:
@@ -68,22 +68,11 @@ class Transformed(BodyStage):
     def ops(self) -> list[str]:
         return ["ifft" if self.is_inverse else "fft"]
 
-    @property
-    def work_buffers(self) -> int:
-        return 1  # between passes
 
-
-@cache
-def factors(n: int) -> tuple[int, ...]:
-    """Return the prime factors of a number, ascending."""
-    primes: list[int] = []
-    factor = 2
-    while factor * factor <= n:
-        while n % factor == 0:
-            primes.append(factor)
-            n //= factor
-        factor += 1
-    return (*primes, n) if n > 1 else tuple(primes)
+def has_radices(n: int) -> bool:
+    """Return whether a length is a product of radices: it has no prime factor above 13."""
+    # All prime factors then occur in this multiple of the radices, and often enough in its power.
+    return pow(math.lcm(*range(1, MAX_RADIX + 1)), n.bit_length(), n) == 0
 
 
 @cache
@@ -113,8 +102,8 @@ def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
     if n <= tile and inner == 1 and invocations_of(n) <= MAX_INVOCATIONS:
         return (n,)
     most = tile // MIN_COLUMNS
-    divisors = [d for d in range(2, most + 1) if n % d == 0]
-    divisors = [d for d in divisors if invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS]
+    fits = MAX_INVOCATIONS // MIN_COLUMNS
+    divisors = [d for d in range(2, most + 1) if n % d == 0 and invocations_of(d) <= fits]
     lengths: list[int] = []
     while n > 1:
         usable = [d for d in divisors if n % d == 0]

@@ -93,8 +93,7 @@ def template(name: str) -> str:
 def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return a template as (text, indentation, region name, example, text, ...), and its words."""
     parts = _REGION.split(template(name))
-    words = (word for text in parts[::4] for word in _WORD.findall(text))
-    return tuple(parts), frozenset(words)
+    return tuple(parts), frozenset(_WORD.findall(" ".join(parts[::4])))
 
 
 @cache

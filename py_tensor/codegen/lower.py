@@ -12,15 +12,14 @@ from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
 from py_tensor.codegen.matmul import lower_contraction
-from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs
+from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs, Slab, keep, size_class
 from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
-from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
-from py_tensor.schedule.body import Address, Check, Instruction
+from py_tensor.schedule.body import Check
 from py_tensor.schedule.kernel import (
     FAULTS,
     Contraction,
@@ -69,15 +68,13 @@ def lower_each(
     `overwritable` gives the bytes of the slots that are not needed after their last use here.
     """
     checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
-    if checks:
-        numbers = {check: n for n, check in enumerate(checks)}
-        kernels = [_with_words(kernel, numbers) for kernel in kernels]
+    words = {check: n for n, check in enumerate(checks)}
     last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
     known = overwritable or {}
     lowered: list[LoweredKernel] = []
     for n, kernel in enumerate(kernels):
         last = {s: known[s] for s in kernel.reads() & known.keys() if last_use[s] == n}
-        lowered.append(_lowered(kernel, last, Context(profile, programs)))
+        lowered.append(_lowered(kernel, last, Context(profile, programs, words)))
     return lowered, checks
 
 
@@ -147,38 +144,25 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel, from the cache if an equal kernel was lowered before.
 
     Slots are only names. The cached lowering is that of the kernel with its slots renumbered
-    0, 1, ... in order of appearance, and the key contains everything else. Kernels that differ
-    in a size, a stride or a dtype therefore have different keys.
+    0, 1, ... in order of appearance, and the key contains everything else, also the words of its
+    checks. Kernels that differ in a size, a stride or a dtype therefore have different keys.
     """
     numbers = defaultdict[int, int](count().__next__)  # 0, 1, ... in order of first lookup
     renamed = kernel.with_slots(numbers.__getitem__)
     profile, programs = context.profile, context.programs
-    key = profile, renamed
+    key = profile, renamed, *map(context.words.get, kernel.checks())
     lowering = programs.lowerings.get(key)
     if lowering is None:
-        apart = Context(replace(profile, used=set()), programs)
+        apart = Context(replace(profile, used=set()), programs, context.words)
         dispatches = _family_of(kernel).lower(renamed, apart)
         used = frozenset(apart.profile.used)
         lowering = LoweredKernel(tuple(dispatches), tuple(apart.temporaries), used=used)
-        programs.keep(key, lowering)
+        keep(programs.lowerings, key, lowering)
     profile.used.update(lowering.used)
     slots = dict(enumerate(numbers)) | {FAULTS: FAULTS}
     for n, nbytes in enumerate(lowering.temporaries, 1):
         slots[FAULTS - n] = context.temporary(nbytes)
     return [x.renamed(slots.__getitem__) for x in lowering.dispatches]
-
-
-def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
-    """Assign to each check of a kernel the word that records an out-of-range index."""
-
-    def with_words(x: Instruction) -> Instruction:
-        if not isinstance(x, Address):
-            return x
-        return replace(x, words=tuple(numbers[check] for check in x.checks))
-
-    row, spread = kernel.row.changed(with_words), kernel.spread.changed(with_words)
-    stages = tuple(x.with_bodies(lambda body: body.changed(with_words)) for x in kernel.stages)
-    return replace(kernel, stages=stages, row=row, spread=spread)
 
 
 Over = tuple[list[Dispatch], Kernel, dict[int, int]]

@@ -113,7 +113,7 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     steps = sweep.steps(width) if crossed is None else (*_tiles(sweep), ACROSS, ALONG)
     items = size_of(steps)
     writer.params.add(items)
-    code.outputs("compute", kernel.outputs)
+    code.function("compute", [o.value for o in kernel.outputs])
     writer.code += code.declarations()
     variant = "run" if len(sweep.extents) == 1 else "vectors"
     if crossed is not None:
@@ -143,11 +143,12 @@ def _vectors(
 
     If `step` is not 0, the coordinates are then advanced by that many items.
     """
-    params, steps = writer.params, sweep.steps(code.width)
+    params, outputs, steps = writer.params, writer.kernel.outputs, sweep.steps(code.width)
     source = "item" if len(steps) == 1 else "first"
     split, names = decode_coordinates(params, steps, source, "c")
     ahead += split
-    work = _computed(writer, code, Space(names, sweep, code.width), {})
+    space = Space(names, sweep, code.width)
+    work = writer.store_results(space, outputs, "compute", code.arguments(space, "a"))
     return [*work, *(advance_coordinates(params, steps, step, names) if step else [])]
 
 
@@ -193,7 +194,8 @@ def _blocks(writer: Writer, code: BodyCode, sweep: Sweep) -> list[str]:
         statements, loaded[load] = _columns(outer, load, code, sweep, f"t{n}")
         lines += statements
     space = Space([*outer, "(across * 4u + i)", "along"], sweep, 4)
-    computed = _computed(writer, code, space, loaded)
+    arguments = code.arguments(space, "a", loaded=loaded)
+    computed = writer.store_results(space, writer.kernel.outputs, "compute", arguments)
     return [*lines, *braced("for (var i = 0u; i < 4u; i++)", computed)]
 
 
@@ -210,14 +212,6 @@ def _columns(
         statements.append(f"let {name}_{column} = b{number}[{index}];")
     columns = (f"{name}_{column}" for column in range(4))
     return statements, [code.bindings[number].lane(load.dtype, x, "i") for x in columns]
-
-
-def _computed(
-    writer: Writer, code: BodyCode, space: Space, loaded: dict[Load, list[str]]
-) -> list[str]:
-    """Load the remaining arguments, compute, and store."""
-    arguments = code.arguments(space, "a", loaded=loaded)
-    return writer.store_results(space, writer.kernel.outputs, "compute", arguments)
 
 
 def _has_wide_loads(body: Body) -> bool:

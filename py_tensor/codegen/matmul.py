@@ -19,8 +19,7 @@ from operator import mul
 from py_tensor.base.dtypes import uint32
 from py_tensor.base.layout import merge_dims
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import FURTHER, ON_SIMD, Tile
+from py_tensor.codegen.adapter_profile import FURTHER, ON_SIMD, AdapterProfile, Tile
 from py_tensor.codegen.codec import XYZW
 from py_tensor.codegen.map import lower_map
 from py_tensor.codegen.program import Dispatch
@@ -67,18 +66,13 @@ def lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     part_count = -(-terms // max(1, length))
     if part_count <= 1:
         return [_Writer(kernel, roles, tile, context).product()]
-    first, second, words = _in_parts(kernel, part_count, context)
-    split = _roles_of(first)
-    assert split is not None
-    in_parts = _Writer(first, split, tile, context, length).product()
-    return [in_parts, merge(second, (part_count,), [words], context)]
+    return _in_parts(kernel, part_count, length, tile, context)
 
 
 def _roles_of(kernel: Kernel) -> Roles | None:
     """Group the dimensions by the operands that depend on them; None unless both are matrices."""
-    stage = stage_of(kernel, Contraction)
     rank = len(kernel.kept)
-    a, b = stage.a.access.strides, stage.b.access.strides
+    a, b = (x.access.strides for x in stage_of(kernel, Contraction).element.loads())
     maps = [a[:rank], b[:rank], *accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     fixed = mask_dims(kernel.row)
 
@@ -105,39 +99,40 @@ def _stride(strides: Sequence[int], group: Group) -> int:
     return strides[group[-1]] if group else 0
 
 
-def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
-    """Return the product over each part of k, the sum of these, and a load of the products."""
-    stage = stage_of(kernel, Contraction)
-    dtype = stage.a.dtype
-
-    def part_of(load: Load) -> Load:
-        return Load(load.slot, dtype, Access((0, *load.access.strides), load.access.offset))
-
+def _in_parts(
+    kernel: Kernel, parts: int, length: int, tile: Tile, context: Context
+) -> list[Dispatch]:
+    """Return the dispatches of the product over each part of k, and of the sum of these."""
+    factors = stage_of(kernel, Contraction).element.loads()
+    dtype = factors[0].dtype
+    accesses = (Access((0, *x.access.strides), x.access.offset) for x in factors)
+    element = Body([replace(x, access=y) for x, y in zip(factors, accesses, strict=True)])
     kept = (parts, *kernel.kept)
     slot = context.temporary(size_of(kept) * dtype.itemsize)
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
-    over_part = Contraction(part_of(stage.a), part_of(stage.b))
     row = Body.of([Accumulated(0, dtype)])
-    first = Kernel(kept, kernel.reduced, (over_part,), row, (partial,), kernel.label)
-    access = Access((*row_major(kernel.kept), size_of(kernel.kept)), 0)
-    added = ReduceStage(Body(), (Accumulator(SUM, 0, dtype),))
-    return first, replace(kernel, stages=(added,)), Load(slot, uint32, access)
+    first = Kernel(kept, kernel.reduced, (Contraction(element),), row, (partial,), kernel.label)
+    roles = _roles_of(first)
+    assert roles is not None
+    words = Load(slot, uint32, Access((*row_major(kernel.kept), size_of(kernel.kept)), 0))
+    added = replace(kernel, stages=(ReduceStage(Body(), (Accumulator(SUM, 0, dtype),)),))
+    product_of_parts = _Writer(first, roles, tile, context, length).product()
+    return [product_of_parts, merge(added, parts, [words], context)]
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:
     """Return a contraction as a reduction, a sum of products, where tiles do not apply."""
-    contraction = stage_of(kernel, Contraction)
-    element, dtype = Body(), contraction.a.dtype
-    factors = element.add(contraction.a), element.add(contraction.b)
-    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, factors)), dtype)
+    factors = stage_of(kernel, Contraction).element.loads()
+    element, dtype = Body(), factors[0].dtype
+    values = tuple(map(element.add, factors))
+    fold = Accumulator(SUM, element.add(Apply(MUL, dtype, values)), dtype)
     return replace(kernel, stages=(ReduceStage(element, (fold,)),))
 
 
 def _as_map(kernel: Kernel) -> Kernel:
     """Return a contraction of few terms as an elementwise kernel, with the sum written out."""
-    contraction = stage_of(kernel, Contraction)
-    rank, dtype = len(kernel.kept), contraction.a.dtype
-    row = Body()
+    factors = stage_of(kernel, Contraction).element.loads()
+    rank, dtype, row = len(kernel.kept), factors[0].dtype, Body()
 
     def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
@@ -147,8 +142,7 @@ def _as_map(kernel: Kernel) -> Kernel:
     assert SUM.pairwise is not None
     total = -1
     for indices in product(*map(range, kernel.reduced)):
-        factors = term(contraction.a, indices), term(contraction.b, indices)
-        value = row.add(Apply(MUL, dtype, factors))
+        value = row.add(Apply(MUL, dtype, tuple(term(load, indices) for load in factors)))
         total = value if total < 0 else row.add(Apply(SUM.pairwise, dtype, (total, value)))
 
     def add(x: Instruction) -> int:
@@ -213,7 +207,6 @@ def _cost(tile: Tile, parts: int, processors: int, count: int, k: int) -> float:
 # -- WGSL ---------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Operand:
     """One operand of a product, and its tile.
 
@@ -224,46 +217,45 @@ class _Operand:
     name : str
         "a" or "b".
     load : Load
-    size : int
-        The extent of the tile along its own index.
-    tile : Tile
     vectors : bool
         Whether it is read in vectors, or else in single elements.
-    by_own : bool
+    by_own, by_k : bool
         Whether vectors, or the elements of neighbouring invocations, lie along its own index, or
-        else along the summed one.
-    buffer : str
-        The variable of its binding.
+        else along the summed one; and whether vectors lie along that.
     own, along : str
         WGSL of its strides along its own index and along the summed one, in units of its loads.
     """
 
-    name: str
-    load: Load
-    size: int
-    tile: Tile
-    vectors: bool
-    by_own: bool
-    buffer: str
-    own: str
-    along: str
+    def __init__(
+        self, writer: _Writer, name: str, load: Load, group: Group, size: int, by_own: bool | None
+    ) -> None:
+        """Add the strides to the parameters.
 
-    def __post_init__(self) -> None:
-        bk = self.tile.bk
+        `size` is the extent of the tile along its own index. `by_own` is None for single elements.
+        """
+        self.name, self.load, self.tile = name, load, writer.tile
+        own, along = writer.strides_of(load, group)
+        self.vectors = by_own is not None
+        self.by_own = abs(own) <= abs(along) or not along if by_own is None else by_own
+        self.buffer, bk = f"b{writer.binding(load.slot)}", self.tile.bk
         self.scale = 4 if self.vectors else 1  # elements of a load
         # Neighbours along its own index in an element of the tile.
         self.unit = 4 if self.vectors and self.by_own else 1
-        self.vector = f"vec4<{self.load.dtype.wgsl}>"  # the WGSL type of a vector
-        self.kind = self.vector if self.vectors else str(self.load.dtype.wgsl)  # that of a load
+        # Where vectors lie, the stride is 1.
+        self.own = "1u" if self.unit == 4 else writer.params.add(own // self.scale)
+        self.by_k = self.vectors and not self.by_own
+        self.along = "1u" if self.by_k else writer.params.add(along // self.scale)
+        self.vector = f"vec4<{load.dtype.wgsl}>"  # the WGSL type of a vector
+        self.kind = self.vector if self.vectors else str(load.dtype.wgsl)  # that of a load
         # The stride along k in the tile. Where single elements are stored, padding keeps
         # neighbouring invocations in different banks.
-        self.pitch = self.size if self.unit == 4 else self.size + 4
+        self.pitch = size if self.unit == 4 else size + 4
         # The number of loads of a slice over all invocations, and the loads of one invocation. If a
         # slice needs fewer, some invocations do none.
-        self.whole = self.size * bk // self.scale
+        self.whole = size * bk // self.scale
         self.loads = range(-(-self.whole // self.tile.workgroup))
         # Loads side by side in the slice, along the index that is contiguous in memory.
-        self._across = (self.size if self.by_own else bk) // self.scale
+        self._across = (size if self.by_own else bk) // self.scale
 
     def declaration(self) -> str:
         element = self.vector if self.unit == 4 else self.load.dtype.wgsl
@@ -331,14 +323,13 @@ class _Operand:
         Every slice selects zeros. With a branch for the last slice instead, 2048 squared takes
         472 µs on an H200 rather than 400.
         """
-        x, vectors_along_k = self.name, self.vectors and not self.by_own
-        code: list[str] = []
+        x, code = self.name, list[str]()
         for n in self.loads:
             across, k = self._offset(n)
             summed_index = f"{x}_k + {k}u"
-            summed_index = f"({summed_index}) * 4u" if vectors_along_k else summed_index
+            summed_index = f"({summed_index}) * 4u" if self.by_k else summed_index
             kept = f"select({self.kind}(), {x}_next{n}, k0 + {summed_index} < end)"
-            if vectors_along_k:
+            if self.by_k:
                 code.append(f"let {x}_kept{n} = {kept};")
                 for j, c in enumerate(XYZW):
                     index = (4 * k + j) * self.pitch + across
@@ -368,7 +359,7 @@ class _Writer(Writer):
         self, kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
     ) -> None:
         super().__init__(kernel, context)
-        stage = stage_of(kernel, Contraction)
+        a, b = stage_of(kernel, Contraction).element.loads()
         # Products in parts have a batch dimension. Every product gets one, to share programs.
         self.roles = roles = replace(roles, batch=roles.batch or ((),))
         self.tile = tile
@@ -378,23 +369,26 @@ class _Writer(Writer):
         self.count = size_of(tuple(self.batch))
         self.length = self.k if length is None else length
         self.parts = 1 if length is None else kernel.kept[0]
-        sides = (stage.a, roles.m, self.m), (stage.b, roles.n, self.n)
+        sides = (a, roles.m, self.m), (b, roles.n, self.n)
         along_own = [self._vectors_along_own(*side) for side in sides]
         # If one operand is read element by element, so are the others. Otherwise each choice that
         # depends only on sizes would double the number of programs that an expression needs.
         vectors = self.n % 4 == 0 and None not in along_own
         self.width = 4 if vectors else 1
-        loads = [(load, vectors) for load in (stage.a, stage.b)]
         stored = [(o, mode_of(o, roles, self.width) == "v") for o in kernel.outputs]
+        loads = [(a, vectors), (b, vectors)]
         self.bind_bodies([(kernel.row, roles, self.width)], stored, loads)
         self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
         self.constants |= tile.constants()
         along_own = along_own if vectors else [None, None]
         named = zip("ab", sides, (tile.bm, tile.bn), along_own, strict=True)
-        self.operands = [self._operand(*operand) for operand in named]
+        self.operands = [
+            _Operand(self, name, load, group, size, by_own)
+            for name, (load, group, _), size, by_own in named
+        ]
 
-    def _strides(self, load: Load, group: Group) -> tuple[int, int]:
+    def strides_of(self, load: Load, group: Group) -> tuple[int, int]:
         """Return the strides of an operand along its own index and along the summed one."""
         rank = len(self.kernel.kept)
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
@@ -402,29 +396,13 @@ class _Writer(Writer):
 
     def _vectors_along_own(self, load: Load, group: Group, extent: int) -> bool | None:
         """Return whether vectors lie along its own index, or else along k; None if neither."""
-        own, along = self._strides(load, group)
+        own, along = self.strides_of(load, group)
         others = [_stride(load.access.strides, g) for g in self.roles.batch]
         if any(s % 4 for s in (*others, load.access.offset)):
             return None
         if own == 1 and along % 4 == 0 and extent % 4 == 0:
             return True
         return False if along == 1 and own % 4 == 0 and self.k % 4 == 0 else None
-
-    def _operand(
-        self, name: str, side: tuple[Load, Group, int], size: int, by_own: bool | None
-    ) -> _Operand:
-        """Return an operand, and add its strides to the parameters; None for single elements."""
-        load, group, _ = side
-        own, along = self._strides(load, group)
-        vectors, scale = by_own is not None, 1 if by_own is None else 4
-        if by_own is None:
-            by_own = abs(own) <= abs(along) or not along
-        # Where vectors lie, the stride is 1.
-        own_step = "1u" if vectors and by_own else self.params.add(own // scale)
-        along_step = "1u" if vectors and not by_own else self.params.add(along // scale)
-        buffer = f"b{self.binding(load.slot)}"
-        steps = own_step, along_step
-        return _Operand(name, load, size, self.tile, vectors, by_own, buffer, *steps)
 
     def product(self) -> Dispatch:
         tile, operands = self.tile, self.operands
@@ -491,7 +469,7 @@ class _Writer(Writer):
         outputs, params = self.kernel.outputs, self.params
         split, names = decode_coordinates(params, self.batch, "batch", "z")
         body = BodyCode(self, self.kernel.row, self.roles, self.width)
-        body.outputs("epilogue", outputs)
+        body.function("epilogue", [o.value for o in outputs])
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self.roles, self.width)
         accumulated = [f"acc.{x}" for x in XYZW] if wide else ["acc"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen.codec import Binding, from_words, to_words
@@ -12,6 +13,9 @@ from py_tensor.schedule.body import Const
 from py_tensor.schedule.kernel import FAULTS
 
 _WORD = 2**32
+MIB = 1 << 20
+_LARGE_STEP = MIB // 4
+_LEAST = 256  # bytes: the largest alignment that WebGPU requires for the offset of a binding
 ROWS = (64, 256, 1024, 4096)  # sizes in vectors of a block with rows; every device allows the last
 
 
@@ -74,7 +78,7 @@ class Params:
         return f"@group(0) @binding({binding}) var<uniform> params: array<vec4u, {size}>;"
 
 
-FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)
+FAULT_WORDS = Binding(FAULTS, uint32, writable=True, atomic=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,12 +195,49 @@ class LoweredKernel:
         return LoweredKernel(dispatches, self.temporaries, replaced, tuple(map(other, self.slab)))
 
 
+# -- Buffers ------------------------------------------------------------------------------------
+
+
+def size_class(nbytes: int) -> int:
+    """Return the size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
+    if nbytes <= _LEAST:
+        return _LEAST
+    if nbytes <= MIB:
+        return 1 << (nbytes - 1).bit_length()
+    return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
+
+
+class Slab(NamedTuple):
+    """A buffer that is cut into slices of one size class (suballocation).
+
+    One dispatch writes all slices through one binding. After that, each slice is read like a
+    separate buffer. WebGPU does not allow a dispatch to read one part of a buffer and write
+    another, so the slab is reused only when none of its slices is needed.
+    """
+
+    slice_bytes: int
+    slices: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.slice_bytes * self.slices
+
+
+# -- Programs -----------------------------------------------------------------------------------
+
 MAX_GROUPS = 65535
 _PROGRAM_LIMIT = 4096
 
 
+def keep(cache: dict[Any, Any], key: object, value: object) -> None:
+    """Add an entry to a cache; if it is full, drop the oldest."""
+    if len(cache) >= _PROGRAM_LIMIT:
+        del cache[next(iter(cache))]
+    cache[key] = value
+
+
 class Programs:
-    """A cache of programs by template and regions; when it is full, the oldest are dropped.
+    """A cache of programs by template and regions.
 
     The text contains structure and variant, never a size. Sizes, strides and constants are
     parameters, so a new size finds its program here.
@@ -223,12 +264,6 @@ class Programs:
             self.lowerings.clear()
             self._implementations = implementations
 
-    def keep(self, key: object, lowering: LoweredKernel) -> None:
-        """Cache a lowering. A full cache is cleared, which only costs time."""
-        if len(self.lowerings) >= _PROGRAM_LIMIT:
-            self.lowerings.clear()
-        self.lowerings[key] = lowering
-
     def get(
         self,
         template: str,
@@ -244,9 +279,7 @@ class Programs:
             mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
             wgsl = fill(template, regions, self._implementations)
             program = Program(self._count, label, wgsl, len(bindings), mask, template, variant)
-            if len(self._known) >= _PROGRAM_LIMIT:
-                del self._known[next(iter(self._known))]
-            self._known[key] = program
+            keep(self._known, key, program)
         return program
 
 

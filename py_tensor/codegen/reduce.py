@@ -7,11 +7,11 @@ that of pairwise summation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from py_tensor.base.dtypes import DType, uint32
-from py_tensor.base.shapes import row_major, size_of
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.program import Dispatch
@@ -31,7 +31,6 @@ from py_tensor.codegen.writer import (
     Writer,
     braced,
     field_of,
-    returns,
     stage_of,
     text_for,
 )
@@ -46,7 +45,7 @@ from py_tensor.schedule.body import (
     Mask,
     copied,
 )
-from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage
+from py_tensor.schedule.kernel import Accumulator, Kernel, ReduceStage
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy
@@ -57,40 +56,30 @@ MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
-    stage = stage_of(kernel, ReduceStage)
-    if size_of(kernel.reduced) > MAX_REDUCED:
-        return _fold_sections(kernel, stage, context)
-    walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
-    if walk.slices == 1:
-        return [_Writer(kernel, walk, stage.element, context).fold()]
-    first, words = _fold_slices(kernel, walk, context)
-    return [first, merge(kernel, (walk.slices,), words, context)]
+    sections, profile = _sections(kernel), context.profile
+    in_order = len(sections) > 1  # all of them store their results in one order
+    whole = [arrange(x, x.stages[0].bodies(), profile, in_order=in_order) for x in sections]
+    walks = [_sliced(walk, profile) for walk in whole]
+    slices = sum(walk.slices for walk in walks)
+    if slices == 1:
+        return [_Writer(kernel, walks[0], context).fold()]
+    folds, words = _fold_slices(sections, walks, context)
+    return [*folds, merge(kernel, slices, words, context)]
 
 
-def _fold_sections(kernel: Kernel, stage: ReduceStage, context: Context) -> list[Dispatch]:
-    """Fold rows that are too long for one pass in sections of their longest axis.
-
-    Each section stores its accumulators, one buffer for each of their words; then these are folded.
-    """
-    longest, size = max(kernel.reduced), size_of(kernel.kept)
+def _sections(kernel: Kernel) -> list[Kernel]:
+    """Cut rows that are too long for one pass into sections of their longest axis."""
+    if size_of(kernel.reduced) <= MAX_REDUCED:
+        return [kernel]
+    stage, longest = stage_of(kernel, ReduceStage), max(kernel.reduced)
     axis = kernel.reduced.index(longest)
     length = max(1, MAX_REDUCED * longest // size_of(kernel.reduced))
-    starts = range(0, longest, length)
-    nbytes = uint32.itemsize * size * len(starts)
-    slots = [context.temporary(nbytes) for _ in range(kernel.accumulated_words)]
-    dispatches: list[Dispatch] = []
-    for number, start in enumerate(starts):
-        reduced = list(kernel.reduced)
-        reduced[axis] = min(length, longest - start)
-        element = stage.element.moved(len(kernel.kept) + axis, start)
-        access = Access(row_major(kernel.kept), number * size)
-        outputs = [Output(slot, n, uint32, access, whole=False) for n, slot in enumerate(slots)]
-        stages = (replace(stage, element=element),)
-        section = Kernel(kernel.kept, tuple(reduced), stages, Body(), tuple(outputs), kernel.label)
-        dispatches += lower_reduce(section, context)
-    access = Access((*row_major(kernel.kept), size), 0)
-    words = [Load(slot, uint32, access) for slot in slots]
-    return [*dispatches, merge(kernel, (len(starts),), words, context)]
+    sections: list[Kernel] = []
+    for start in range(0, longest, length):
+        extents = *kernel.reduced[:axis], min(length, longest - start), *kernel.reduced[axis + 1 :]
+        stages = (replace(stage, element=stage.element.moved(len(kernel.kept) + axis, start)),)
+        sections.append(Kernel(kernel.kept, extents, stages, Body(), (), kernel.label))
+    return sections
 
 
 def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
@@ -102,41 +91,44 @@ def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     return walk.cut(-(-walk.steps // slices))
 
 
-def _fold_slices(kernel: Kernel, walk: Walk, context: Context) -> tuple[Dispatch, list[Load]]:
-    """Return the fold of every slice, and loads of its accumulators over (kept..., slice)."""
-    stage = stage_of(kernel, ReduceStage)
+def _fold_slices(
+    sections: Sequence[Kernel], walks: Sequence[Walk], context: Context
+) -> tuple[list[Dispatch], list[Load]]:
+    """Return the folds of every slice, and loads of its accumulators over (kept..., slice)."""
+    kernel, slices = sections[0], sum(walk.slices for walk in walks)
     size = size_of(kernel.kept)
-    nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
-    slot = context.temporary(nbytes)
-    strides = (*walk.dims.flat_strides(kernel.kept), size)
+    slot = context.temporary(kernel.accumulated_words * slices * size * uint32.itemsize)
+    strides = (*walks[0].dims.flat_strides(kernel.kept), size)
     accesses: list[Access] = []
     for dtype in (dtype for fold in kernel.accumulators() for dtype in fold.components):
-        apart, first = tuple(dtype.words * s for s in strides), len(accesses) * walk.slices * size
+        apart, first = tuple(dtype.words * s for s in strides), len(accesses) * slices * size
         accesses += [Access(apart, first + word) for word in range(dtype.words)]
-    if stage.element.cost > COSTLY or any(o.dtype.is_wide for o in kernel.outputs[:1]):
-        kernel = replace(kernel, row=Body(), outputs=())
-    first = _Writer(kernel, walk, stage.element, context, slot).fold()
-    return first, [Load(slot, uint32, access) for access in accesses]
+    folds, before = list[Dispatch](), 0
+    for section, walk in zip(sections, walks, strict=True):
+        element = stage_of(section, ReduceStage).element
+        if element.cost > COSTLY or any(o.dtype.is_wide for o in section.outputs[:1]):
+            section = replace(section, row=Body(), outputs=())
+        folds.append(_Writer(section, walk, context, (slot, before, slices)).fold())
+        before += walk.slices
+    return folds, [Load(slot, uint32, access) for access in accesses]
 
 
-def merge(
-    kernel: Kernel, reduced: tuple[int, ...], words: Sequence[Load], context: Context
-) -> Dispatch:
+def merge(kernel: Kernel, parts: int, words: Sequence[Load], context: Context) -> Dispatch:
     """Fold the partial results of the rows.
 
     Parameters
     ----------
     kernel
         The folds and the outputs; the body of its stage is not used.
-    reduced
+    parts
         The number of parts of each row.
     words
-        Loads of the accumulators' words, over the kept dimensions and `reduced`.
+        Loads of the accumulators' words, over the kept dimensions and the parts.
     """
-    element = Body(list(words))
-    merging = replace(kernel, reduced=reduced)
-    walk = arrange(merging, [element], context.profile, vectors=False)
-    return _Writer(merging, walk, element, context, merges=True).fold()
+    stage = ReduceStage(Body(list(words)), tuple(kernel.accumulators()))
+    merging = replace(kernel, reduced=(parts,), stages=(stage,))
+    walk = arrange(merging, [stage.element], context.profile, vectors=False)
+    return _Writer(merging, walk, context, merges=True).fold()
 
 
 def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
@@ -157,7 +149,8 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     whole = arrange(kernel, [stage.element], context.profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
     lanes = lanes_of(context.profile, whole.rows, steps, apart=whole.lanes_apart)
-    first, words = _fold_slices(kernel, replace(whole, lanes=lanes).cut(steps), context)
+    walk = replace(whole, lanes=lanes).cut(steps)
+    (first,), words = _fold_slices([kernel], [walk], context)
     (fold,) = stage.folds
     strides = tuple(s // fold.dtype.words for s in words[0].access.strides)
     return first, Load(words[0].slot, fold.dtype, Access(strides, 0))
@@ -173,17 +166,18 @@ class WalkWriter(Writer):
     ----------
     split : list of str
         Statements that find the coordinates of row `row`.
-    row : list of str
-        The names of these coordinates.
+    row : Space
+        The kept dimensions, at that row.
     """
 
     def __init__(self, kernel: Kernel, walk: Walk, context: Context, *values: int) -> None:
         super().__init__(kernel, context, *values)
         self.walk = walk
         self.constants["WORKGROUP"] = walk.workgroup
-        extents = walk.dims.kept.extents
-        extents = (*extents[:-1], extents[-1] // walk.columns)
-        self.split, self.row = decode_padded(self.params, extents, "row", "k")
+        *outer, last = walk.dims.kept.extents
+        extents = *outer, last // walk.columns
+        self.split, names = decode_padded(self.params, extents, "row", "k")
+        self.row = Space(names, walk.dims.kept, walk.columns)
 
     def accumulated(self, number: int, lane: int) -> str:
         """Return WGSL of the result of an accumulator, for later stages and for the outputs."""
@@ -195,22 +189,17 @@ class WalkWriter(Writer):
         last = dims.reduced.extents[-1] // (width if dims.by_rows else 1)
         split = decode_padded if width == 1 else decode_coordinates
         inner, names = split(self.params, (*dims.reduced.extents[:-1], last), "j", "j")
-        names, first = (self.row + names, 0) if dims.by_rows else (names + self.row, len(names))
-        outer = frozenset(range(first, first + len(self.row)))
-        return inner, Space(names, dims, width, outer)
+        row = self.row.coordinates
+        names, first = (row + names, 0) if dims.by_rows else (names + row, len(names))
+        return inner, Space(names, dims, width, frozenset(range(first, first + len(row))))
 
-    def finish(self, texts: Sequence[str] | None = None) -> list[str]:
-        """Return statements that compute and store the outputs of a row.
-
-        `texts`, if given, is the WGSL of the stored values, in terms of the values of the row body.
-        """
-        walk, row, outputs = self.walk, self.kernel.row, self.kernel.outputs
-        kept, columns = walk.dims.kept, walk.columns
-        code = BodyCode(self, row, kept, columns)
-        code.outputs("finish", outputs, texts)
-        space = Space(self.row, kept, columns)
-        arguments = code.arguments(space, "e", self.accumulated)
-        return self.store_results(space, outputs, "finish", arguments)
+    def finish(self) -> list[str]:
+        """Return statements that compute and store the outputs of a row."""
+        outputs, row = self.kernel.outputs, self.row
+        code = BodyCode(self, self.kernel.row, row.axes, row.width)
+        code.function("finish", [o.value for o in outputs])
+        arguments = code.arguments(row, "e", self.accumulated)
+        return self.store_results(row, outputs, "finish", arguments)
 
 
 def _split(
@@ -283,19 +272,18 @@ class SplitBody:
         outer, self.results, inner, self.values = _split(body, roots, dims.rank, loads=has_points)
         self.coordinates, self.space = writer.point()
         self.inner = BodyCode(writer, inner, dims, self.walk.width)
-        self.outer = BodyCode(writer, outer, dims.kept, self.walk.columns)
+        self.outer = BodyCode(writer, outer, writer.row.axes, writer.row.width)
 
     def value(self, number: int) -> str:
         return f"v{self.values[number]}"
 
-    def define(self, name: str, results: list[str], kind: str) -> None:
-        """Add the function for each point, and the one for each row."""
-        self.inner.function(name, list(self.values.values()), kind, results)
+    def define(
+        self, name: str, values: Iterable[int], kind: str = "", texts: Sequence[str] | None = None
+    ) -> None:
+        """Add the function for each point (see `BodyCode.function`), and the one for each row."""
+        self.inner.function(name, [self.values[n] for n in values], kind, texts)
         if self.results:
-            dtypes = [self.outer.body.dtype(n) for n in self.results]
-            kind, declaration = returns(dtypes, f"Ahead{self.mark}")
-            self.writer.code.append(declaration)
-            self.outer.function(f"ahead{self.mark}", self.results, kind)
+            self.outer.function(f"ahead{self.mark}", self.results)
 
     def before(self) -> list[str]:
         """Return statements before the loop, after all addresses inside it are known.
@@ -304,8 +292,7 @@ class SplitBody:
         """
         if not self.results:
             return self.space.hoisted
-        space = Space(self.writer.row, self.walk.dims.kept, self.walk.columns)
-        arguments = self.outer.arguments(space, "h", self.writer.accumulated)
+        arguments = self.outer.arguments(self.writer.row, "h", self.writer.accumulated)
         return [*arguments.call(f"ahead{self.mark}", "ahead"), *self.space.hoisted]
 
     def arguments(self) -> Arguments:
@@ -371,7 +358,7 @@ class StageWriter(SplitBody):
             f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
             f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
         ]
-        self.define(f"element{m}", made, acc)
+        self.define(f"element{m}", self.values, acc, made)
         size = self.walk.workgroup * self.walk.columns
         self.writer.code.append(f"var<workgroup> shared_accs{m}: array<{acc}, {size}>;")
 
@@ -455,41 +442,37 @@ class _Writer(WalkWriter):
 
     Parameters
     ----------
-    element : Body
-        The body that is folded: that of the kernel's stage, or loads of partial results.
-    partial : int, optional
-        The buffer for the results of slices.
+    partial : tuple of int, optional
+        The buffer for the results of slices, the number of the first slice in it, and the number
+        of all slices.
     merges : bool
-        Whether partial results are folded.
+        Whether partial results are folded: the element of the stage loads their words.
     """
 
     def __init__(
         self,
         kernel: Kernel,
         walk: Walk,
-        element: Body,
         context: Context,
-        partial: int | None = None,
+        partial: tuple[int, int, int] | None = None,
         *,
         merges: bool = False,
     ) -> None:
-        self.word_dtypes = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
-        outputs = tuple(
-            replace(o, dtype=uint32) if o.slot in self.word_dtypes else o for o in kernel.outputs
-        )
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(replace(kernel, outputs=outputs), walk, context, *sizes, *walk.placing)
+        super().__init__(kernel, walk, context, *sizes, *walk.placing)
+        words = {o.slot for o in kernel.outputs[:1] if o.dtype.is_word}
+        outputs = [replace(o, dtype=uint32) if o.slot in words else o for o in kernel.outputs]
         self.partial, self.merges = partial, merges
         self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         kept = walk.dims.kept
-        bodies = (element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
+        stage = stage_of(kernel, ReduceStage)
+        bodies = (stage.element, walk.dims, walk.width), (kernel.row, kept, walk.columns)
         # Packed outputs are no vectors: the words of a slice may be stored there.
         vectors = [not o.dtype.is_packed and mode_of(o, kept, walk.columns) == "v" for o in outputs]
         self.bind_bodies(bodies, list(zip(outputs, vectors, strict=True)))
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
-            self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        stage = ReduceStage(element, tuple(kernel.accumulators()))
+            self.bindings.append(Binding(partial[0], uint32, walk.columns, writable=True))
         self.stage = StageWriter(self, stage, merges=merges)
 
     def accumulated(self, number: int, lane: int) -> str:
@@ -497,12 +480,12 @@ class _Writer(WalkWriter):
 
     def fold(self) -> Dispatch:
         """Return the dispatch."""
-        kernel, walk, stage = self.kernel, self.walk, self.stage.stage
-        rows, folding, stored = size_of(kernel.kept), replace(kernel, stages=(stage,)), 0
+        kernel, walk, cost = self.kernel, self.walk, self.stage.stage.element.cost
+        rows, folding, stored = size_of(kernel.kept), kernel, 0
         if self.partial is not None:  # the row body and the outputs are those of the next pass
-            folding = replace(folding, row=Body(), outputs=())
+            folding = replace(kernel, row=Body(), outputs=())
             stored = kernel.accumulated_words * walk.slices * rows * uint32.itemsize
-        work = rows * (size_of(kernel.reduced) * stage.element.cost + kernel.row.cost)
+        work = rows * (size_of(kernel.reduced) * cost + kernel.row.cost)
         counts = {"operations": folding.operations(), "traffic": folding.traffic() + stored}
         variant, regions = "slices" if self.merges else walk.variant, self._regions()
         return self.dispatch("reduce", variant, walk.groups, work=work, **counts, regions=regions)
@@ -512,23 +495,27 @@ class _Writer(WalkWriter):
         outputs, stage = self.kernel.outputs, self.stage
         stage.declare()
         fold = stage.fold()
-        ended = [*self.split, *self._finish()] if outputs else self._store_partial()
+        ended = [*self.split, *self.finish()] if outputs else self._store_partial()
         if outputs and not self.merges and not outputs[0].dtype.is_wide:
             *partial, close = braced("if (slices > 1u)", self._store_partial())
             ended = [*partial, *braced(f"{close} else", ended)]
         if self.partial is not None:
-            self.bindings[self.target] = replace(self.bindings[self.target], slot=self.partial)
+            self.bindings[self.target] = replace(self.bindings[self.target], slot=self.partial[0])
         return {"start": stage.start(), "fold": fold, "share": stage.share(), "finish": ended}
 
     def _store_partial(self) -> list[str]:
         """Return statements that store the result of a slice of a row."""
         binding, columns = self.bindings[self.target], self.walk.columns
-        scale = 4 if binding.vector else 1
+        scale = binding.lanes
         size = size_of(self.kernel.kept)
         times = columns // scale
         row = f"row * {times}u" if times > 1 else "row"
-        lines = [f"let at = slice * {self.params.add(size // scale)} + {row};"]
-        step = self.params.add(self.walk.slices * size // scale) if len(self.dtypes) > 1 else ""
+        _, first, slices = self.partial or (0, 0, 1)
+        # The slices of several sections share one buffer.
+        is_section = slices > self.walk.slices
+        start = f" + {self.params.add(first * size // scale)}" if is_section else ""
+        lines = [f"let at = slice * {self.params.add(size // scale)} + {row}{start};"]
+        step = self.params.add(slices * size // scale) if len(self.dtypes) > 1 else ""
         before = 0  # words of a point in the parts before this one
         for number, dtype in enumerate(self.dtypes):
             index = "at" if dtype.words == 1 else f"{dtype.words}u * at"
@@ -536,7 +523,7 @@ class _Writer(WalkWriter):
             before += dtype.words
             of_lanes = [as_words(dtype, f"acc{lane}.p{number}") for lane in range(columns)]
             words = [word for lane in of_lanes for word in lane]
-            if binding.vector:
+            if scale > 1:
                 lines.append(f"b{self.target}[{index}] = vec4<u32>({', '.join(words)});")
                 continue
             for n, text in enumerate(words):
@@ -544,24 +531,3 @@ class _Writer(WalkWriter):
                 put = f"atomicStore(&{target}, {text})" if binding.atomic else f"{target} = {text}"
                 lines.append(f"{put};")
         return lines
-
-    def _finish(self) -> list[str]:
-        """Return statements for lane 0 after folding a whole row."""
-        walk, outputs = self.walk, self.kernel.outputs
-        if self.kernel.row.instructions:
-            texts = [f"v{output.value}" for output in outputs]
-            for n, output in enumerate(outputs):
-                if output.slot in self.word_dtypes:
-                    (texts[n],) = as_words(self.word_dtypes[output.slot], texts[n])
-            return self.finish(texts)
-
-        words = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
-
-        def part(number: int, lane: int) -> str:
-            if not outputs[number].dtype.is_word:
-                return f"acc{lane}.p{number}"
-            accumulator, word = words[number]
-            return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
-
-        space = Space(self.row, walk.dims.kept, walk.columns)
-        return self.store(space, outputs, walk.columns, part)  # stores the accumulator itself

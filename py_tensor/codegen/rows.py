@@ -7,7 +7,7 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import SplitBody, StageWriter, WalkWriter
 from py_tensor.codegen.walk import Walk, arrange, is_by_rows, mode_of
-from py_tensor.codegen.writer import Context, braced, returns
+from py_tensor.codegen.writer import Context, braced
 from py_tensor.schedule.kernel import Kernel, ReduceStage
 from py_tensor.schedule.row_fusion import Fits
 
@@ -73,10 +73,8 @@ class _Writer(WalkWriter):
         outputs = self.kernel.spread_outputs
         if not outputs:
             return []
-        roots = {output.value for output in outputs}
-        body = SplitBody(self, self.kernel.spread, roots)
-        kind, declaration = returns([o.dtype for o in outputs], "Spread")
-        self.code.append(declaration)
-        body.define("spread", [body.value(o.value) for o in outputs], kind)
+        values = [output.value for output in outputs]
+        body = SplitBody(self, self.kernel.spread, set(values))
+        body.define("spread", values)
         stores = self.store_results(body.space, outputs, "spread", body.arguments())
         return [*body.before(), *braced("for (var j = lane; j < last; j += lanes)", stores)]

@@ -90,12 +90,8 @@ class _Writer(WalkWriter):
         (output,), dims = kernel.spread_outputs, walk.dims
         vector = mode_of(output, dims, walk.width) == "v"
         self.bind_bodies([(scanned.element, dims, walk.width)], [(output, vector)])
-        self.bindings.append(Binding(carry, self.fold.dtype, walk.columns == 4, writable=False))
+        self.bindings.append(Binding(carry, self.fold.dtype, walk.columns))
         self.start = self._start()
-
-    def regions(self) -> dict[str, list[str]]:
-        """Return the regions of the template."""
-        raise NotImplementedError
 
     def _start(self) -> list[str]:
         """Return statements that find the row and its start values acc0, acc1, ...
@@ -109,20 +105,19 @@ class _Writer(WalkWriter):
         lines += self.lanes("var acc# = none;", columns)
         size = self.params.add(size_of(self.kernel.kept) // columns)
         carried = f"let carried = b{len(self.bindings) - 1}[(slice - 1u) * {size} + row];"
-        fields = [f".{c}" for c in XYZW] if self.bindings[-1].vector else [""]
+        fields = [f".{c}" for c in XYZW] if columns > 1 else [""]
         starts = [f"acc{n} = carried{field};" for n, field in enumerate(fields)]
         lines += braced("if (slice > 0u)", [carried, *starts])
         self.load = body.arguments().call("element", "value")
-
-        def result(number: int, lane: int) -> str:
-            return wrapped(dtype, f"result{lane}")
-
         outputs = self.kernel.spread_outputs
-        self.save = [*body.coordinates, *self.store(body.space, outputs, width, result)]
+        saved = self.store(
+            body.space, outputs, width, lambda _, lane: wrapped(dtype, f"result{lane}")
+        )
+        self.save = [*body.coordinates, *saved]
         (text,) = text_for(self.fold.op.combine, dtype)
         head = f"combine(x: {self.kind}, y: {self.kind}) -> {self.kind}"
         self.function(head, f"return {text.format(a0='x', b0='y', t=self.kind)};")
-        body.define("element", [body.value(self.fold.value)], self.kind)
+        body.define("element", [self.fold.value])
         return [*lines, *body.before()]
 
     @staticmethod

@@ -11,7 +11,7 @@ long run is cut into chunks, whose results are combined in order.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from py_tensor.base.dtypes import in_words, int32, uint32
 from py_tensor.base.shapes import row_major, size_of
@@ -57,7 +57,7 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
     if stage.mode == "set":
         return dispatches + passes.set()
     if dtype.is_wide or (dtype.is_floating and ordered):
-        return dispatches + _combined_in_order(kernel, stage, context)
+        return dispatches + _Runs(kernel, stage, context).dispatches()
     if dtype.is_floating:
         return [*dispatches, passes.combine_floats()]
     return [*dispatches, passes.combine()]
@@ -118,14 +118,13 @@ class _Writer(Writer):
         self.bind_bodies([(body, self.sweep, 1) for body, _ in self.bodies.values()])
         self.constants |= {"WORKGROUP": context.profile.workgroup, "NOWHERE": NOWHERE}
 
-    def computes(self, name: str, value: int, kind: str = "") -> None:
+    def computes(self, name: str, value: int) -> None:
         """Add a function that computes a value of the body from the number of an item."""
         body, number = self.bodies[value]
-        kind = kind or str(body.dtype(number).wgsl)
         split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
-        space = Space(names, self.sweep, 1)
-        statements, call = self.element(f"{name}_of", body, number, space, kind)
-        self.function(f"{name}_at(item: u32) -> {kind}", *split, *statements, f"return {call};")
+        statements, call = self.element(f"{name}_of", body, number, Space(names, self.sweep, 1))
+        head = f"{name}_at(item: u32) -> {body.dtype(number).wgsl}"
+        self.function(head, *split, *statements, f"return {call};")
 
     def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:
         """Return a dispatch of the program with `items` invocations for `length` values each."""
@@ -135,20 +134,19 @@ class _Writer(Writer):
         return self.dispatch(template, variant, groups, work=work, operations=operations)
 
 
-@dataclass(frozen=True, slots=True)
 class _Passes:
-    """The passes of a scatter that combines values in any order."""
+    """The passes of a scatter that combines `size` values in any order."""
 
-    kernel: Kernel
-    stage: Scattered
-    context: Context
+    def __init__(self, kernel: Kernel, stage: Scattered, context: Context) -> None:
+        self.kernel, self.stage, self.context = kernel, stage, context
+        self.size = size_of(kernel.kept)
 
     def _writer(self, *sizes: int, values: bool = True) -> _Writer:
         """Return a program with an invocation for each value, or for each address alone."""
         stage = self.stage
         used = (stage.at, stage.value) if values else (stage.at,)
-        writer = _Writer(self.kernel, self.context, used, size_of(self.kernel.kept), *sizes)
-        writer.computes("place", stage.at, "u32")
+        writer = _Writer(self.kernel, self.context, used, self.size, *sizes)
+        writer.computes("place", stage.at)
         if values:
             writer.computes("value", stage.value)
         return writer
@@ -156,7 +154,7 @@ class _Passes:
     def _put(self, writer: _Writer, variant: str, *statements: str) -> Dispatch:
         """Return a pass that runs statements for every value whose address is in range."""
         writer.function("put(at: u32, item: u32)", *statements)
-        return writer.scattering("scatter", variant, size_of(self.kernel.kept))
+        return writer.scattering("scatter", variant, self.size)
 
     def set(self) -> list[Dispatch]:
         """Write the last of the values for each element."""
@@ -180,18 +178,18 @@ class _Passes:
 
     def combine(self) -> Dispatch:
         """Combine integers by atomic operations."""
-        stage, size = self.stage, size_of(self.kernel.kept)
-        if stage.size <= min(self.context.profile.max_bins, size // MIN_FOR_EACH):
-            return self._combine_in_bins(size)
+        stage = self.stage
+        if stage.size <= min(self.context.profile.max_bins, self.size // MIN_FOR_EACH):
+            return self._combine_in_bins()
         writer = self._writer()
         target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
         put = f"{_ATOMIC[stage.mode]}(&{target}[at], value_at(item));"
         return self._put(writer, stage.mode, put)
 
-    def _combine_in_bins(self, size: int) -> Dispatch:
+    def _combine_in_bins(self) -> Dispatch:
         """Combine integers first within each workgroup and then across workgroups."""
         stage, profile = self.stage, self.context.profile
-        each = -(-size // (profile.workgroup * profile.wanted_groups))
+        each = -(-self.size // (profile.workgroup * profile.wanted_groups))
         chunk = profile.workgroup * each
         writer = self._writer(chunk, stage.size)
         writer.constants["BINS"] = profile.max_bins
@@ -205,7 +203,7 @@ class _Passes:
         for name, bins in {"combine": "bins", "put": target}.items():
             combined = f"{_ATOMIC[stage.mode]}(&{bins}[at], value);"
             writer.function(f"{name}(at: u32, value: Element)", combined)
-        invocations = profile.workgroup * -(-size // chunk)
+        invocations = profile.workgroup * -(-self.size // chunk)
         return writer.scattering("scatter_bins", stage.mode, invocations, each)
 
     def combine_floats(self) -> Dispatch:
@@ -228,33 +226,7 @@ class _Passes:
         )
 
 
-def _combined_in_order(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
-    """Sort the values by address, then combine those of each address in order."""
-    size = size_of(kernel.kept)
-    addresses = context.temporary(size * uint32.itemsize)
-    order = context.temporary(size * int32.itemsize)
-    body = Body()
-    value = copied(stage.element, [stage.at], body.add)[stage.at]
-    access = Access(row_major(kernel.kept), 0)
-    output = Output(addresses, value, uint32, access, whole=False)
-    dispatches = [lower_map(mapped(kernel.kept, body, kernel.label, output), context)]
-    bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
-    element = Body.of([Load(addresses, uint32, Access((1,), 0))])
-    by_address = Sorted(element, 0, uint32, descending=False, indices=True, bits=bits)
-    dispatches += lower_sort(row_kernel(by_address, size, int32, order, kernel.label), context)
-    chunk = 64 if size < LONG else 256
-    chunks = -(-size // chunk)
-    heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
-    runs = _Runs(kernel, stage, context, addresses, order, heads, chunk, chunks)
-    if chunks > 1:
-        dispatches.append(runs.combine_heads())
-    if chunks > GROUP:
-        dispatches.append(runs.combine_heads_of_groups())
-    return [*dispatches, runs.combine()]
-
-
-@dataclass(frozen=True, slots=True)
-class _Runs:
+class _Runs(_Passes):
     """Values sorted by address, cut into chunks, with chunks cut into groups.
 
     A run may continue into the next chunk. The head of a chunk is the combination of its leading
@@ -269,14 +241,31 @@ class _Runs:
         Values of a chunk, and the number of chunks.
     """
 
-    kernel: Kernel
-    stage: Scattered
-    context: Context
-    addresses: int
-    order: int
-    heads: int
-    chunk: int
-    chunks: int
+    def __init__(self, kernel: Kernel, stage: Scattered, context: Context) -> None:
+        super().__init__(kernel, stage, context)
+        self.chunk = 64 if self.size < LONG else 256
+        self.chunks = -(-self.size // self.chunk)
+        heads = self.chunks + -(-self.chunks // GROUP)
+        self.addresses, self.order = (context.temporary(self.size * 4) for _ in range(2))
+        self.heads = context.temporary(heads * stage.dtype.itemsize)
+
+    def dispatches(self) -> list[Dispatch]:
+        """Sort the values by address, then combine those of each address in order."""
+        stage, label, body = self.stage, self.kernel.label, Body()
+        value = copied(stage.element, [stage.at], body.add)[stage.at]
+        access = Access(row_major(self.kernel.kept), 0)
+        output = Output(self.addresses, value, uint32, access, whole=False)
+        dispatches = [lower_map(mapped(self.kernel.kept, body, label, output), self.context)]
+        bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
+        element = Body.of([Load(self.addresses, uint32, Access((1,), 0))])
+        by_address = Sorted(element, 0, uint32, descending=False, indices=True, bits=bits)
+        ordered = row_kernel(by_address, self.size, int32, self.order, label)
+        dispatches += lower_sort(ordered, self.context)
+        if self.chunks > 1:
+            dispatches.append(self._combine_heads())
+        if self.chunks > GROUP:
+            dispatches.append(self._combine_heads_of_groups())
+        return [*dispatches, self._combine()]
 
     def _writer(self, *sizes: int, values: bool = True) -> _Writer:
         """Return a program that reads values in order, or only the address of each chunk."""
@@ -287,7 +276,7 @@ class _Runs:
         combined = "x + y" if in_floats else _IN_ORDER[mode].format(t=stage.dtype.wgsl)
         writer.function("combined(x: Element, y: Element) -> Element", f"return {combined};")
         if values:
-            writer.computes("value", stage.value, "Element")
+            writer.computes("value", stage.value)
         addresses, order = writer.bind(self.addresses, uint32), writer.bind(self.order, int32)
         step = f" * {writer.params.add(self.chunk)}" if not values else ""
         writer.function("place_of(p: u32) -> u32", f"return {addresses}[{order}[p{step}]];")
@@ -296,14 +285,14 @@ class _Runs:
             writer.function("sorted_value(p: u32) -> Element", f"return {value};")
         return writer
 
-    def combine_heads(self) -> Dispatch:
+    def _combine_heads(self) -> Dispatch:
         """Combine the leading values of each chunk that have one address."""
-        writer = self._writer(self.chunks, size_of(self.kernel.kept), self.chunk)
+        writer = self._writer(self.chunks, self.size, self.chunk)
         heads = writer.bind(self.heads, self.stage.dtype, writable=True)
         writer.function("store_head(chunk: u32, total: Element)", f"{heads}[chunk] = total;")
         return writer.scattering("scatter_heads", "values", self.chunks, self.chunk)
 
-    def combine_heads_of_groups(self) -> Dispatch:
+    def _combine_heads_of_groups(self) -> Dispatch:
         """Combine the leading heads of each group of chunks that have one address."""
         groups = -(-self.chunks // GROUP)
         writer = self._writer(groups, self.chunks, GROUP, values=False)
@@ -313,9 +302,9 @@ class _Runs:
         writer.function("store_head(group: u32, total: Element)", f"{behind} = total;")
         return writer.scattering("scatter_heads", "heads", groups, GROUP)
 
-    def combine(self) -> Dispatch:
+    def _combine(self) -> Dispatch:
         """Combine every run with the element at its address, in the chunk where the run begins."""
-        writer = self._writer(self.chunks, size_of(self.kernel.kept), self.chunk)
+        writer = self._writer(self.chunks, self.size, self.chunk)
         heads = writer.bind(self.heads, self.stage.dtype)
         target = writer.bind(self.stage.target, self.stage.dtype, writable=True)
         writer.constants["GROUP"] = GROUP

@@ -25,6 +25,7 @@ from py_tensor.schedule.body import (
     Address,
     Apply,
     Body,
+    Check,
     Const,
     Convert,
     Gather,
@@ -45,10 +46,14 @@ Texts = TypeVar("Texts", str, tuple[str, ...])
 
 @dataclass(slots=True)
 class Context:
-    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers."""
+    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers.
+
+    `words` has the word of the buffer `FAULTS` that records the indices out of range of a check.
+    """
 
     profile: AdapterProfile
     programs: Programs
+    words: Mapping[Check, int] = field(default_factory=dict[Check, int])
     temporaries: list[int] = field(default_factory=list[int])  # the bytes of each
 
     def temporary(self, nbytes: int) -> int:
@@ -92,7 +97,7 @@ class Writer:
 
     def bind(self, slot: int, dtype: DType, *, writable: bool = False, atomic: bool = False) -> str:
         """Add a binding for a buffer; return its name."""
-        self.bindings.append(Binding(slot, dtype, vector=False, writable=writable, atomic=atomic))
+        self.bindings.append(Binding(slot, dtype, writable=writable, atomic=atomic))
         return f"b{len(self.bindings) - 1}"
 
     def bind_bodies(
@@ -117,11 +122,10 @@ class Writer:
         over = {output.slot for output, _ in outputs}
         for load, vector in reads:
             if load.slot not in over:
-                vector = vector or (load.slot in read and read[load.slot].vector)
-                binding = Binding(load.slot, load.dtype, vector, writable=False, lanes=lanes)
-                read[load.slot] = binding
+                vector = vector or (load.slot in read and read[load.slot].lanes > 1)
+                read[load.slot] = Binding(load.slot, load.dtype, lanes if vector else 1)
         faults = [FAULT_WORDS] if any(body.checks() for body, _, _ in bodies) else []
-        written = {o.slot: result(o.slot, o.dtype, lanes if vector else 0) for o, vector in outputs}
+        written = {o.slot: result(o.slot, o.dtype, lanes if vector else 1) for o, vector in outputs}
         self.bindings += [*read.values(), *faults, *written.values()]
 
     def binding(self, slot: int) -> int:
@@ -137,16 +141,13 @@ class Writer:
         """Add a function with these statements."""
         self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
 
-    def element(
-        self, name: str, body: Body, value: int, space: Space, kind: str = ""
-    ) -> tuple[list[str], str]:
-        """Add a function that computes one value of a body; its type is `kind`, if given.
+    def element(self, name: str, body: Body, value: int, space: Space) -> tuple[list[str], str]:
+        """Add a function that computes one value of a body.
 
         Return statements, and the WGSL of the value at a point of the space.
         """
         code = BodyCode(self, body, space.axes, 1)
-        kind = kind or str(body.dtype(value).wgsl)
-        code.function(name, [value], kind)
+        code.function(name, [value])
         arguments = code.arguments(space, "a")
         return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
@@ -160,7 +161,7 @@ class Writer:
             values = [value(n, lane) for lane in range(lanes)]
             number = numbers[output.slot]
             binding = self.bindings[number]
-            if binding.vector:
+            if binding.lanes > 1:
                 where = address(params, space, output.access, binding.lanes)
                 statements.append(binding.put_vector(number, output.dtype, where, values))
                 continue
@@ -176,11 +177,9 @@ class Writer:
         self, space: Space, outputs: Sequence[Output], function: str, arguments: Arguments
     ) -> list[str]:
         """Return statements that load arguments, call the function per lane, and store results."""
-
-        def value(number: int, lane: int) -> str:
-            return f"r{lane}{field_of(outputs, number)}"
-
-        stores = self.store(space, outputs, len(arguments.lanes), value)
+        fields = [field_of(outputs, number) for number in range(len(outputs))]
+        lanes = len(arguments.lanes)
+        stores = self.store(space, outputs, lanes, lambda n, lane: f"r{lane}{fields[n]}")
         return [*arguments.call(function, "r"), *stores]
 
     def element_of_row(self, dims: Dimensions, body: Body, value: int) -> tuple[list[str], str]:
@@ -228,18 +227,9 @@ class Writer:
         return Dispatch(program, slots, values, consts, groups, work, operations, traffic)
 
 
-def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
+def result(slot: int, dtype: DType, lanes: int = 1) -> Binding:
     """Return the binding of an output: vectors of `lanes` elements, or single elements."""
-    atomic = dtype.is_packed and not lanes
-    return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
-
-
-def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
-    """Return the type of a function with these results, and its declaration if it needs one."""
-    if len(dtypes) == 1:
-        return str(dtypes[0].wgsl), ""
-    fields = ", ".join(f"r{n}: {dtype.wgsl}" for n, dtype in enumerate(dtypes))
-    return name, f"struct {name} {{ {fields} }}"
+    return Binding(slot, dtype, lanes, writable=True, atomic=dtype.is_packed and lanes == 1)
 
 
 def field_of(results: Sequence[object], number: int) -> str:
@@ -330,22 +320,19 @@ class BodyCode:
         argument = Load | Address | Index | Mask | Accumulated
         return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
-    def outputs(
-        self, name: str, outputs: Sequence[Output], texts: Sequence[str] | None = None
-    ) -> None:
-        """Add the body as a function that returns the values of these outputs."""
-        kind, declaration = returns([o.dtype for o in outputs])
-        self.writer.code.append(declaration)
-        self.function(name, [o.value for o in outputs], kind, texts)
-
     def function(
-        self, name: str, results: Sequence[int], kind: str, texts: Sequence[str] | None = None
+        self, name: str, results: Sequence[int], kind: str = "", texts: Sequence[str] | None = None
     ) -> None:
         """Add the body as a function that returns these values, with loops for repeated parts.
 
-        `texts`, if given, is the WGSL of the returned values, in terms of the values
-        ``v{n}``.
+        It returns the values' own type, or a struct of several, unless `kind` is given. `texts`, if
+        given, is the WGSL of the returned values, in terms of the values ``v{n}``.
         """
+        if not kind:
+            types = [str(self.body.dtype(n).wgsl) for n in results]
+            kind = types[0] if len(types) == 1 else name.capitalize()
+            fields = ", ".join(f"r{n}: {each}" for n, each in enumerate(types))
+            self.writer.code += [f"struct {kind} {{ {fields} }}"] if len(types) > 1 else []
         arguments = [
             f"from{n}: u32" if isinstance(i, Address) else f"v{n}: {i.dtype.wgsl}"
             for n, i in self.inputs()
@@ -466,7 +453,7 @@ class BodyCode:
             outside.append(bad)
             if address.checks:
                 guard = "" if address.guard is None else f" & v{address.guard}"
-                word = self.params.add(address.words[j])
+                word = self.params.add(self.writer.context.words[address.checks[j]])
                 bits = f"bitcast<u32>({index})"
                 if self.noted is not None:
                     name = f"noted{len(self.noted)}"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import FLOATING, DType
 from py_tensor.base.shapes import Shape, check_axes
-from py_tensor.codegen.fourier import MAX_PRIME, Transformed, factors
+from py_tensor.codegen.fourier import Transformed, has_radices
 from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.node import Meta, Node, Op
 from py_tensor.ops.complex import conjugate, joined
@@ -84,7 +84,7 @@ def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     n = x.shape[axis]
     if not x.size or n == 1:
         return converted(x, dtypes.complex_of(x.dtype)) * scale
-    if x.device.uses_numpy or factors(n)[-1] <= MAX_PRIME:
+    if x.device.uses_numpy or has_radices(n):
         return build(FOURIER, (x,), (axis, is_inverse, scale))
     return _convolved(x, axis, is_inverse, scale)
 

@@ -111,9 +111,7 @@ class Address:
         An index out of range is clamped. Otherwise its address is `NOWHERE`.
     checks : tuple of Check
         One for each index; empty if all are known to be in range. An index out of range is recorded
-        in the buffer `kernel.FAULTS`.
-    words : tuple of int
-        The positions in that buffer, which lowering chooses.
+        in a word of the buffer `kernel.FAULTS`, which lowering chooses.
     guard : int or None
         If given, indices are only checked where this value is true.
     """
@@ -124,7 +122,6 @@ class Address:
     strides: tuple[int, ...]
     clips: bool
     checks: tuple[Check, ...] = ()
-    words: tuple[int, ...] = ()
     guard: int | None = None
 
     dtype = uint32

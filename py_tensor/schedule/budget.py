@@ -18,8 +18,8 @@ _NOTHING: frozenset[int] = frozenset()
 class Draft(NamedTuple):
     """What a kernel, finished or not, needs of a device.
 
-    A kernel that folds takes one dispatch or two. The first of two stores its accumulators, each
-    word in a buffer of its own, and the second reads them.
+    A kernel that folds takes one dispatch or two. The first of two stores the words of its
+    accumulators, each of which counts as a buffer, and the second reads them.
 
     Attributes
     ----------

@@ -481,9 +481,9 @@ class Builder(StoredSlots):
         reduced = tuple(shape[a] for a in reduced_axes)
         factors = self.decisions.contractions.get(anchors[0])
         if factors is not None:
-            stage = Contraction(*factors)
-            self.need(stage.a.slot)
-            self.need(stage.b.slot)
+            stage = Contraction(Body(list(factors)))
+            for load in factors:
+                self.need(load.slot)
         else:
             stage = self._stage(anchors, shape, kept_axes + reduced_axes)
         row = Evaluator(self, kept, root=slot)

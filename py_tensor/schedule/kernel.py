@@ -18,7 +18,7 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import size_of
 from py_tensor.ir.node import Reason
 from py_tensor.ir.op import Reduction, Scan, Scatter, Sort
-from py_tensor.schedule.body import Access, Body, Check, Load
+from py_tensor.schedule.body import Access, Body, Check
 from py_tensor.schedule.branches import operations_of
 from py_tensor.schedule.budget import Draft
 
@@ -62,11 +62,14 @@ class Stage:
         The name for kernels with such a stage; "" if their programs name it.
     unfused_because : Reason, optional
         Why `schedule/row_fusion.py` fuses no other kernel with one that has such a stage.
+    work_buffers : int
+        Buffers that a dispatch binds besides operands, accumulators and results.
     """
 
     __slots__ = ()
     family: ClassVar[str] = ""
     unfused_because: ClassVar[Reason | None] = Reason.STAGES
+    work_buffers: ClassVar[int] = 0
 
     def bodies(self) -> tuple[Body, ...]:
         """Return the code evaluated at each point."""
@@ -78,10 +81,6 @@ class Stage:
     def with_slots(self, number: Callable[[int], int]) -> Self:
         """Return the same stage for nodes in other slots; every field with slots is replaced."""
         raise NotImplementedError(f"{type(self).__name__}: has no with_slots")
-
-    def loads(self) -> list[Load]:
-        """Return the loads of the stage outside its bodies."""
-        return []
 
     def accumulators(self) -> tuple[Accumulator, ...]:
         return ()
@@ -95,22 +94,17 @@ class Stage:
         """Return the names of the ops that it applies to the values of its bodies."""
         return [fold.op.name for fold in self.accumulators()]
 
-    def base(self) -> int | None:
-        """Return the slot whose elements the result keeps where the stage does not write."""
-        return None
+    def bases(self) -> set[int]:
+        """Return the slots whose elements results keep where the stage does not write."""
+        return set()
 
     def sources(self) -> set[int]:
         """Return the slots that it reads at the points of the space."""
-        return {x.slot for x in self.loads()}.union(*(body.slots() for body in self.bodies()))
-
-    def reads(self) -> set[int]:
-        base = self.base()
-        return self.sources() if base is None else self.sources() | {base}
+        return set[int]().union(*(body.slots() for body in self.bodies()))
 
     def bound(self) -> set[int]:
         """Return `sources`, with `FAULTS` if it checks indices."""
-        checks = any(body.checks() for body in self.bodies())
-        return self.sources() | {FAULTS} if checks else self.sources()
+        return self.sources().union(*map(bound, self.bodies()))
 
     def writes(self) -> set[int]:
         """Return the slots that the stage itself writes; they are not outputs of the kernel."""
@@ -121,9 +115,9 @@ class Stage:
         return 0
 
     @property
-    def work_buffers(self) -> int:
-        """Buffers that a dispatch binds besides operands, accumulators and results."""
-        return 0
+    def buffers(self) -> int:
+        """Buffers that a dispatch binds besides operands, accumulators and outputs."""
+        return len(self.writes()) + self.work_buffers
 
 
 class BodyStage(Stage):
@@ -167,16 +161,13 @@ class Scanned(BodyStage):
     fold: Accumulator
 
     family: ClassVar[str] = "scan"
+    work_buffers: ClassVar[int] = Scan.work_buffers
 
     def accumulators(self) -> tuple[Accumulator, ...]:
         return (self.fold,)
 
     def ops(self) -> list[str]:
         return [f"running {self.fold.op.name}"]
-
-    @property
-    def work_buffers(self) -> int:
-        return Scan.work_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +187,10 @@ class Sorted(BodyStage):
     bits: int
 
     family: ClassVar[str] = "sort"
+    work_buffers: ClassVar[int] = Sort.work_buffers
 
     def ops(self) -> list[str]:
         return ["argsort" if self.indices else "sort"]
-
-    @property
-    def work_buffers(self) -> int:
-        return Sort.work_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +226,7 @@ class Scattered(BodyStage):
     unique: bool
 
     family: ClassVar[str] = "scatter"
+    work_buffers: ClassVar[int] = Scatter.work_buffers
 
     def with_slots(self, number: Callable[[int], int]) -> Self:
         element, into, target = self.element.with_slots(number), self.into, self.target
@@ -246,8 +235,8 @@ class Scattered(BodyStage):
     def ops(self) -> list[str]:
         return [f"scatter {self.mode}"]
 
-    def base(self) -> int:
-        return self.into
+    def bases(self) -> set[int]:
+        return {self.into}
 
     def writes(self) -> set[int]:
         return {self.target}
@@ -255,23 +244,17 @@ class Scattered(BodyStage):
     def written(self, points: int) -> int:
         return points * self.dtype.itemsize
 
-    @property
-    def work_buffers(self) -> int:
-        return Scatter.work_buffers
-
 
 @dataclass(frozen=True, slots=True)
-class Contraction(Stage):
-    """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
+class Contraction(BodyStage):
+    """The sum over the reduced dimensions of the product of two loads; accumulator 0.
 
-    a: Load
-    b: Load
+    The two loads are the instructions of `element`.
+    """
+
+    element: Body
 
     unfused_because: ClassVar[Reason | None] = Reason.PRODUCT
-
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
-        return replace(self, a=a, b=b)
 
     @property
     def operations(self) -> int:
@@ -279,9 +262,6 @@ class Contraction(Stage):
 
     def ops(self) -> list[str]:
         return ["matmul"]
-
-    def loads(self) -> list[Load]:
-        return [self.a, self.b]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,8 +327,8 @@ class Kernel:
         return [*(body for stage in self.stages for body in stage.bodies()), self.spread]
 
     def reads(self) -> set[int]:
-        slots = self.row.slots().union(self.spread.slots(), *(s.reads() for s in self.stages))
-        return slots if self.in_place_target is None else slots | {self.in_place_target.slot}
+        sources = (stage.sources() for stage in self.stages)
+        return self.row.slots().union(self.spread.slots(), self.bases(), *sources)
 
     def writes(self) -> set[int]:
         outputs = {output.slot for output in (*self.outputs, *self.spread_outputs)}
@@ -356,7 +336,7 @@ class Kernel:
 
     def bases(self) -> set[int]:
         """Return the slots whose elements results keep where the kernel does not write."""
-        slots = {base for stage in self.stages if (base := stage.base()) is not None}
+        slots = set[int]().union(*(stage.bases() for stage in self.stages))
         return slots if self.in_place_target is None else slots | {self.in_place_target.slot}
 
     def checks(self) -> list[Check]:
@@ -386,8 +366,8 @@ class Kernel:
         """Return the number of elementwise ops and folding steps over all points."""
         space = self.kept + self.reduced
         done = size_of(space) * sum(stage.operations for stage in self.stages)
-        for stage in self.stages:
-            done += sum(operations_of(body, (), space) for body in stage.bodies())
+        inside = (body for stage in self.stages for body in stage.bodies())
+        done += sum(operations_of(body, (), space) for body in inside)
         done += operations_of(self.spread, [o.value for o in self.spread_outputs], space)
         return done + operations_of(self.row, [o.value for o in self.outputs], self.kept)
 
@@ -412,7 +392,6 @@ class Kernel:
         whole = self.kept + self.reduced
         spaces = [*((body, whole) for body in self.bodies()), (self.row, self.kept)]
         loads = [(load, extents) for body, extents in spaces for load in body.loads()]
-        loads += [(load, whole) for stage in self.stages for load in stage.loads()]
         for load, extents in loads:
             moved = load.access.footprint(extents) * load.dtype.itemsize
             read[load.slot] = max(read.get(load.slot, 0), moved)
@@ -427,18 +406,13 @@ class Kernel:
 
     def draft(self) -> Draft:
         """Return what it needs of a device, apart from its length."""
-        inside: set[int] = set()
-        outputs = (1 if self.slab else len(self.outputs)) + len(self.spread_outputs)
-        work = 0
-        for stage in self.stages:
-            inside |= stage.bound()
-            outputs += len(stage.writes())
-            work += stage.work_buffers
+        inside = set[int]().union(*(stage.bound() for stage in self.stages))
         around = bound(self.row) | bound(self.spread)
         if self.in_place_target is not None:
             around.add(self.in_place_target.slot)
-        words = 0 if self.revisits else self.accumulated_words
-        return Draft(inside, around, outputs, words, work)
+        outputs = (1 if self.slab else len(self.outputs)) + len(self.spread_outputs)
+        outputs += sum(stage.buffers for stage in self.stages)
+        return Draft(inside, around, outputs, 0 if self.revisits else self.accumulated_words)
 
 
 def bound(body: Body) -> set[int]:

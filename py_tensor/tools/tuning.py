@@ -30,7 +30,7 @@ from typing import Any
 from py_tensor.backends.choice import default_device
 from py_tensor.backends.webgpu import Candidate, WebGPU
 from py_tensor.base.errors import DeviceError, DeviceLostError, GPUError
-from py_tensor.codegen.choices import (
+from py_tensor.codegen.adapter_profile import (
     Choices,
     Tile,
     Value,

@@ -10,7 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backends.kinds import GPU_DEVICE
-from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
+from py_tensor.codegen.adapter_profile import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same
 
 Array = Any

@@ -410,7 +410,7 @@ def _scatter(
 def _contract(stage: Contraction, kernel: Kernel, buffers: dict[int, Buffer]) -> Value:
     whole = kernel.kept + kernel.reduced
     axes = tuple(range(len(kernel.kept), len(whole)))
-    a, b = _load(stage.a, whole, buffers), _load(stage.b, whole, buffers)
+    a, b = (_load(x, whole, buffers) for x in stage.element.loads())
     total = np.sum(a.data * b.data, axis=axes, dtype=a.data.dtype)
     defined = (a.defined & b.defined).all(axis=axes)
     return Value(np.asarray(total), np.asarray(defined))

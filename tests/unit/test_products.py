@@ -9,8 +9,15 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
+from py_tensor.codegen.adapter_profile import (
+    FLAT_LONG,
+    FLAT_SHORT,
+    LARGE,
+    LEAST,
+    SMALL,
+    TALL_SHORT,
+    AdapterProfile,
+)
 from py_tensor.codegen.lower import assembled, lower_each
 from py_tensor.codegen.matmul import tile_for
 from py_tensor.codegen.program import Dispatch, Programs

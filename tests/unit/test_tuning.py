@@ -17,7 +17,7 @@ from py_tensor.backends import choice
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.backends.webgpu import WebGPU
 from py_tensor.base.errors import DeviceError, DeviceLostError
-from py_tensor.codegen.choices import (
+from py_tensor.codegen.adapter_profile import (
     FURTHER,
     Choices,
     Tile,
