@@ -111,7 +111,7 @@ def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Ker
     dtype = stage.a.dtype
 
     def part_of(load: Load) -> Load:
-        return Load(load.slot, dtype, Access((0, *load.access.strides), load.access.offset))
+        return replace(load, access=load.access.over((0, *load.access.strides)))
 
     kept = (parts, *kernel.kept)
     slot = context.temporary(size_of(kept) * dtype.itemsize)
@@ -141,8 +141,9 @@ def _as_map(kernel: Kernel) -> Kernel:
 
     def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        offset = load.access.offset + sum(map(mul, indices, reduced))
-        return row.add(replace(load, access=Access(kept, offset)))
+        return row.add(
+            replace(load, access=load.access.over(kept, sum(map(mul, indices, reduced))))
+        )
 
     assert SUM.pairwise is not None
     total = -1
@@ -404,7 +405,7 @@ class _Writer(Writer):
         """Return whether vectors lie along its own index, or else along k; None if neither."""
         own, along = self._strides(load, group)
         others = [_stride(load.access.strides, g) for g in self.roles.batch]
-        if any(s % 4 for s in (*others, load.access.offset)):
+        if any(s % 4 for s in others) or not load.access.is_aligned(4):
             return None
         if own == 1 and along % 4 == 0 and extent % 4 == 0:
             return True
@@ -453,7 +454,7 @@ class _Writer(Writer):
         code, names = decode_coordinates(self.params, self.batch, "batch", "z")
         for operand in self.operands:
             access, scale = operand.load.access, operand.scale
-            terms = [self.params.add(access.offset // scale)]
+            terms = [self.params.offset(access, scale)]
             for z, group in zip(names, self.roles.batch, strict=False):
                 terms.append(f"{z} * {self.params.add(_stride(access.strides, group) // scale)}")
             code.append(f"let base_{operand.name} = {' + '.join(terms)};")

@@ -270,7 +270,7 @@ class Contraction(Stage):
     unfused_because: ClassVar[Reason | None] = Reason.PRODUCT
 
     def with_slots(self, number: Callable[[int], int]) -> Self:
-        a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
+        a, b = Body([self.a, self.b]).with_slots(number).loads()
         return replace(self, a=a, b=b)
 
     @property
