@@ -225,7 +225,8 @@ class WebGPU(Connection):
         results += zip(plan.outputs, buffers, strict=False)
         new = made if poison else [storage for storage in made if not storage.buffer.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
-        params = plan.patched(nodes) if plan.consts else plan.params
+        needs_values = plan.consts or plan.offsets
+        params = plan.patched(nodes) if needs_values else plan.params
         commands = created + plan.commands
         if (slot := request.read) is not None and slot in plan.positions:
             nbytes = nodes[slot].meta.nbytes
@@ -297,9 +298,12 @@ class WebGPU(Connection):
     def _plan(self, program: graph.Program) -> Plan:
         key = program.key
         plan = self._plans.get(key)
+        if plan is None:  # or one that was made for views with other offsets
+            key = program.form
+            plan = self._plans.get(key)
         constants_differ = plan is not None and bool(plan.equal) and not plan.holds(program.nodes)
         if constants_differ:
-            key = (*key, VARIES)
+            key = (*program.form, VARIES)
             plan = self._plans.get(key)
         if plan is None:
             for slot in program.outputs:
@@ -313,7 +317,9 @@ class WebGPU(Connection):
                 plan.last_iteration = last_iteration(program)
             finally:
                 self.phases.enter(before)
-            if len(self._plans) > MAX_PLANS:
+            if not constants_differ:
+                self._plans[program.key] = plan
+            while len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
             self.recalled += 1
@@ -343,7 +349,7 @@ class WebGPU(Connection):
 
     def has_planned(self, program: graph.Program) -> bool:
         """Return whether the plan of a program is known."""
-        return program.key in self._plans
+        return program.key in self._plans or program.form in self._plans
 
     def _plan_of(
         self, profile: AdapterProfile, program: graph.Program, candidate: Schedule

@@ -167,8 +167,8 @@ def _crossed_dim(loads: Sequence[Load], sweep: Sweep) -> int | None:
 def _has_vectors_along(dim: int, load: Load, sweep: Sweep) -> bool:
     """Return whether a load reads whole vectors along `dim`, which is not the last dimension."""
     steps = sweep.strides(load.access.strides)
-    others = (*steps[:dim], *steps[dim + 1 :], load.access.offset)
-    return steps[dim] == 1 and all(s % 4 == 0 for s in others)
+    others = (*steps[:dim], *steps[dim + 1 :])
+    return steps[dim] == 1 and load.access.is_aligned(4) and all(s % 4 == 0 for s in others)
 
 
 def _tiles(sweep: Sweep) -> tuple[int, ...]:

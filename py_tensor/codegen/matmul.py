@@ -105,8 +105,7 @@ def _in_parts(
     """Return the dispatches of the product over each part of k, and of the sum of these."""
     factors = stage_of(kernel, Contraction).element.loads()
     dtype = factors[0].dtype
-    accesses = (Access((0, *x.access.strides), x.access.offset) for x in factors)
-    element = Body([replace(x, access=y) for x, y in zip(factors, accesses, strict=True)])
+    element = Body([replace(x, access=x.access.over((0, *x.access.strides))) for x in factors])
     kept = (parts, *kernel.kept)
     slot = context.temporary(size_of(kept) * dtype.itemsize)
     partial = Output(slot, 0, dtype, Access(row_major(kept), 0), whole=False)
@@ -136,8 +135,9 @@ def _as_map(kernel: Kernel) -> Kernel:
 
     def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        offset = load.access.offset + sum(map(mul, indices, reduced))
-        return row.add(replace(load, access=Access(kept, offset)))
+        return row.add(
+            replace(load, access=load.access.over(kept, sum(map(mul, indices, reduced))))
+        )
 
     assert SUM.pairwise is not None
     total = -1
@@ -398,7 +398,7 @@ class _Writer(Writer):
         """Return whether vectors lie along its own index, or else along k; None if neither."""
         own, along = self.strides_of(load, group)
         others = [_stride(load.access.strides, g) for g in self.roles.batch]
-        if any(s % 4 for s in (*others, load.access.offset)):
+        if any(s % 4 for s in others) or not load.access.is_aligned(4):
             return None
         if own == 1 and along % 4 == 0 and extent % 4 == 0:
             return True
@@ -431,7 +431,7 @@ class _Writer(Writer):
         code, names = decode_coordinates(self.params, self.batch, "batch", "z")
         for operand in self.operands:
             access, scale = operand.load.access, operand.scale
-            terms = [self.params.add(access.offset // scale)]
+            terms = [self.params.offset(access, scale)]
             for z, group in zip(names, self.roles.batch, strict=False):
                 terms.append(f"{z} * {self.params.add(_stride(access.strides, group) // scale)}")
             code.append(f"let base_{operand.name} = {' + '.join(terms)};")

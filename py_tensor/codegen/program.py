@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen.codec import Binding, from_words, to_words
 from py_tensor.codegen.library import Implementations, fill
-from py_tensor.schedule.body import Const
+from py_tensor.schedule.body import Access, Const
 from py_tensor.schedule.kernel import FAULTS
 
 _WORD = 2**32
@@ -19,9 +19,20 @@ _LEAST = 256  # bytes: the largest alignment that WebGPU requires for the offset
 ROWS = (64, 256, 1024, 4096)  # sizes in vectors of a block with rows; every device allows the last
 
 
+class Offset(NamedTuple):
+    """A parameter: the offset of a view plus `beyond` elements, in vectors of `scale` elements."""
+
+    beyond: int
+    scale: int
+
+
+# A parameter that each flush sets: its position, the slot of a constant or of a view, and how.
+Patch = tuple[int, int, DType | Offset]
+
+
 @dataclass(slots=True)
 class Params:
-    """The uniform block of a kernel: u32 values, and the positions of constants to patch.
+    """The uniform block of a kernel: u32 values, and which of them each flush sets.
 
     `name` is the WGSL variable that the values are read from. `rows` are lists of constants that
     the kernel indexes at run time. The declaration appends them after all other values, because
@@ -29,7 +40,7 @@ class Params:
     """
 
     values: list[int] = field(default_factory=list[int])
-    consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
+    patches: list[Patch] = field(default_factory=list[Patch])
     name: str = "params"
     rows: list[tuple[int, list[Const]]] = field(default_factory=list[tuple[int, list[Const]]])
 
@@ -37,6 +48,13 @@ class Params:
         """Append a value, in two's complement if negative; return the WGSL that reads it."""
         self.values.append(value % _WORD)
         return self.at(len(self.values) - 1)
+
+    def offset(self, access: Access, scale: int) -> str:
+        """Append the offset of an access, in vectors of `scale` elements; return its WGSL."""
+        if access.start is not None:
+            offset = Offset(access.offset, scale)
+            self.patches.append((len(self.values), access.start.slot, offset))
+        return self.add(access.offset // scale)
 
     def extend(self, *values: int) -> None:
         for value in values:
@@ -51,7 +69,7 @@ class Params:
 
     def const(self, const: Const) -> str:
         """Reserve a place for a constant; return the WGSL that reads it in the constant's type."""
-        self.consts.append((len(self.values), const.slot, const.dtype))
+        self.patches.append((len(self.values), const.slot, const.dtype))
         return self.value(0, const.dtype)
 
     def row(self, consts: list[Const]) -> str:
@@ -116,8 +134,7 @@ class Dispatch:
         The buffer of each binding, numbered as in `Binding.slot`.
     params : tuple of int
         The first is the number of the first workgroup.
-    consts : tuple
-        (position in params, slot of the constant node, dtype).
+    patches : tuple of Patch
     count : int
         Workgroups. The grid may hold a few more, which do nothing.
     work : int
@@ -129,19 +146,19 @@ class Dispatch:
     program: Program
     slots: tuple[int, ...]
     params: tuple[int, ...]
-    consts: tuple[tuple[int, int, DType], ...]
+    patches: tuple[Patch, ...]
     count: int
     work: int
     operations: int
     traffic: int
 
     def renamed(self, number: Callable[[int], int]) -> Dispatch:
-        """Return the same dispatch for buffers and constants in other slots."""
+        """Return the same dispatch for buffers, constants and views in other slots."""
         # Not `replace`, which is slower: it runs for every dispatch of every plan.
-        consts = tuple((position, number(slot), dtype) for position, slot, dtype in self.consts)
+        patches = tuple((position, number(slot), kind) for position, slot, kind in self.patches)
         slots, count, work = tuple(map(number, self.slots)), self.count, self.work
         return Dispatch(
-            self.program, slots, self.params, consts, count, work, self.operations, self.traffic
+            self.program, slots, self.params, patches, count, work, self.operations, self.traffic
         )
 
     def pieces(self, limit: int) -> list[Dispatch]:
@@ -157,7 +174,7 @@ class Dispatch:
         whole = self.work, self.operations, self.traffic
         costs = (n * count // self.count for n in whole)
         params = start, *self.params[1:]
-        return Dispatch(self.program, self.slots, params, self.consts, count, *costs)
+        return Dispatch(self.program, self.slots, params, self.patches, count, *costs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ def _split(
 
     def over_rows(i: Instruction) -> int:
         if isinstance(i, Addressed):
-            i = replace(i, access=Access(i.access.strides[:rank], i.access.offset))
+            i = replace(i, access=i.access.over(i.access.strides[:rank]))
         return outer.add(i)
 
     used = {n: value(n) for n in roots}

@@ -84,7 +84,7 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
     """Return WGSL of an affine address, as the index of a vector of `scale` elements."""
     strides = space.axes.strides(access.strides)
     last = len(strides) - 1
-    outer, inner = [params.add(access.offset // scale)], list[str]()
+    outer, inner = [params.offset(access, scale)], list[str]()
     for d, (c, s) in enumerate(zip(space.coordinates, strides, strict=True)):
         step = s * (space.width if d == last else 1) // scale
         (outer if d in space.outer else inner).append(f"{c} * {params.add(step)}")
@@ -103,7 +103,7 @@ def mode_of(x: Load | Output, axes: Axes, width: int) -> str:
     *outer, inner = axes.strides(x.access.strides)
     if inner == 0:
         return "s"
-    if width == 1 or inner != 1 or x.dtype.is_wide or x.access.offset % width:
+    if width == 1 or inner != 1 or x.dtype.is_wide or not x.access.is_aligned(width):
         return "g"
     return "g" if any(s % width for s in outer) else "v"
 

@@ -221,10 +221,10 @@ class Writer:
             texts[name] = region if isinstance(region, str) else indented(template, name, region)
         programs, slots = self.context.programs, tuple(b.slot for b in self.bindings)
         program = programs.get(template, kernel.label, self.bindings, texts, variant)
-        values, consts = tuple(self.params.values), tuple(self.params.consts)
+        values, patches = tuple(self.params.values), tuple(self.params.patches)
         operations = kernel.operations() if operations is None else operations
         traffic = kernel.traffic() if traffic is None else traffic
-        return Dispatch(program, slots, values, consts, groups, work, operations, traffic)
+        return Dispatch(program, slots, values, patches, groups, work, operations, traffic)
 
 
 def result(slot: int, dtype: DType, lanes: int = 1) -> Binding:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
+from math import gcd
 from operator import attrgetter
+from typing import Any, NamedTuple
 
 from py_tensor.ir.bind import ARGUMENT, EMPTY, Maker, leaf, maker_of
-from py_tensor.ir.node import Node
+from py_tensor.ir.node import Meta, Node, Op, key_of
+from py_tensor.ir.op import View
 
 MIN_ITERATIONS = 3  # fewest equal iterations that count as a loop
+MIN_PARTS = 8  # a free view has at most this part of its operand's elements
+LARGE_VIEW = 1 << 14  # elements from which on it matters most how they are loaded
 FAR = 64  # larger distances are not distinguished when a period is guessed
 _number = attrgetter("number")
 _key = attrgetter("key")
@@ -22,6 +27,13 @@ _inputs = attrgetter("inputs")
 
 Loop = tuple[int, int, int]  # the first position, the end, and the period
 Step = tuple[Maker, tuple[int, ...]]  # the maker of a node, and the positions of its operands
+
+
+class FreeView(NamedTuple):
+    """A key without the offset, and the largest vector of neighbours that may be loaded from it."""
+
+    kind: int
+    alignment: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +76,57 @@ class Program:
         return tuple(parts)
 
     @cached_property
+    def form(self) -> tuple[int, ...]:
+        """The key without the offsets of free views; programs with equal forms can use one plan."""
+        parts = list(self.key)
+        for slot, view in self.free_views.items():
+            parts[slot] = -view.kind if slot in self.outputs else view.kind
+        return tuple(parts)
+
+    @cached_property
     def operands(self) -> list[tuple[int, ...]]:
         """The positions of the operands of each node."""
         slots = self.slots
         return [tuple([slots[x] for x in node.inputs]) for node in self.nodes]
 
     @cached_property
+    def free_views(self) -> dict[int, FreeView]:
+        """The views whose offset is no part of the form: each flush passes it to the kernels.
+
+        These are small views of leaves, and of results with many views, such as a table that is
+        computed before a loop over its rows: the last state of a loop may be a result, too. If the
+        program writes to what is viewed, offsets decide what a kernel may overwrite.
+        """
+        views_of: dict[Node, list[int]] = {}
+        for slot, node in enumerate(self.nodes):
+            if isinstance(node.op, View) and node.inputs:
+                views_of.setdefault(node.inputs[0], []).append(slot)
+        views: dict[int, FreeView] = {}
+        if not views_of:
+            return views
+        written = {node.inputs[0] for node in self.nodes if node.op.writes and node.inputs}
+        for base in views_of.keys() - written:
+            slots = views_of[base]
+            is_table = self.slots[base] in self.outputs and len(slots) > MIN_PARTS
+            for slot in slots if base.storage is not None or is_table else ():
+                node = self.nodes[slot]
+                view = _free_view(node.op, node.attrs, node.meta, base.meta)
+                if view is not None:
+                    views[slot] = view
+        return views
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """The key of each node, without the offset of a free view."""
+        kinds = list(map(_key, self.nodes))
+        for slot, view in self.free_views.items():
+            kinds[slot] = view.kind
+        return kinds
+
+    @cached_property
     def loops(self) -> list[Loop]:
         """The consecutive parts that repeat."""
-        keys = [node.key for node in self.nodes]
-        return repetitions(keys, self.operands, MIN_ITERATIONS, frozenset(self.inputs))
+        return repetitions(self.kinds, self.operands, MIN_ITERATIONS, frozenset(self.inputs))
 
     @property
     def inputs(self) -> list[int]:
@@ -84,6 +137,24 @@ class Program:
         """Return how to record the nodes again, on other inputs of the same metas."""
         pairs = zip(self.nodes, self.operands, strict=True)
         return tuple((maker_of(node), at) for node, at in pairs if node.storage is None)
+
+
+@lru_cache(1 << 12)
+def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta) -> FreeView | None:
+    """Return a view of `base` without its offset; None if it is not small.
+
+    The views of a few elements of several rows have the same alignment: otherwise a loop over rows
+    of an odd size would need kernels with vectors for every fourth row, and others for the rest.
+    """
+    if MIN_PARTS * meta.size > base.size:
+        return None
+    shape, strides, offset = attrs
+    if len(base.shape) > 1 and meta.size < LARGE_VIEW:
+        offset = gcd(base.shape[-1], offset)
+    is_run = any(s == 1 < n for n, s in zip(shape, strides, strict=True))
+    most = 4 * meta.dtype.per_word if is_run else 0  # 0 for elements of two words
+    alignment = next((n for n in (16, 4) if n <= most and offset % n == 0), 1)
+    return FreeView(key_of(op, (shape, strides, -alignment), meta), alignment)  # not an offset
 
 
 def program_of(outputs: Iterable[Node], inputs: Sequence[Node]) -> Program | None:

@@ -14,7 +14,14 @@ from typing import cast
 from py_tensor.base.dtypes import DType, float32
 from py_tensor.codegen.codec import to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, Program, Slab, groups_for, size_class
+from py_tensor.codegen.program import (
+    Dispatch,
+    Offset,
+    Program,
+    Slab,
+    groups_for,
+    size_class,
+)
 from py_tensor.ir import program as graph
 from py_tensor.ir.node import Node
 from py_tensor.schedule.body import Check
@@ -52,6 +59,8 @@ class Plan:
         The parameters of all dispatches.
     consts : list of (position, slot of the constant node, dtype)
         Where constants are patched into `params`.
+    offsets : list of (position, slot of the view, Offset)
+        Where offsets of views are patched into `params`.
     leaves : list of int
         The slots of the leaves.
     slabs : list of Slab
@@ -89,6 +98,7 @@ class Plan:
     commands: array[int]
     params: array[int]
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
+    offsets: list[tuple[int, int, Offset]] = field(default_factory=list[tuple[int, int, Offset]])
     leaves: list[int] = field(default_factory=list[int])
     slabs: list[Slab] = field(default_factory=list[Slab])
     slices: list[int] = field(default_factory=list[int])
@@ -140,8 +150,10 @@ class Plan:
         )
 
     def patched(self, order: Sequence[Node]) -> array[int]:
-        """Return the parameters, with the values of the constant nodes."""
+        """Return the parameters, with the values of constant nodes and the offsets of views."""
         params = self.params[:]
+        for position, slot, (beyond, scale) in self.offsets:
+            params[position] = (order[slot].attrs[2] + beyond) // scale % 2**32
         if self.has_floats_only:  # the usual case, converted in one step
             values = array("f", [order[slot].attrs for _, slot, _ in self.consts])
             words = array("I", values.tobytes())
@@ -234,14 +246,18 @@ def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int])
 
 def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], int]) -> int:
     """Append a dispatch's parameters, or reuse an equal block without constants."""
-    known = None if dispatch.consts else blocks.get(dispatch.params)
+    known = None if dispatch.patches else blocks.get(dispatch.params)
     if known is not None:
         return known
     offset = len(plan.params)
     plan.params.extend(dispatch.params)
     plan.params.extend([0] * (-len(plan.params) % PARAM_ALIGNMENT))
-    plan.consts += [(offset + position, slot, dtype) for position, slot, dtype in dispatch.consts]
-    if not dispatch.consts:
+    for position, slot, kind in dispatch.patches:
+        if isinstance(kind, Offset):
+            plan.offsets.append((offset + position, slot, kind))
+        else:
+            plan.consts.append((offset + position, slot, kind))
+    if not dispatch.patches:
         blocks[dispatch.params] = offset
     return offset
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from py_tensor.base.dtypes import DType, bool_, uint32
 from py_tensor.base.shapes import Shape, size_of
@@ -27,16 +27,41 @@ class Source:
         return self
 
 
+class Start(NamedTuple):
+    """The offset of the free view in a slot, which `alignment` divides; see `Program`."""
+
+    slot: int
+    alignment: int
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space."""
+    """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space.
+
+    If it has a `start`, each flush adds that. Then it equals no address without, or with another.
+    """
 
     strides: tuple[int, ...]
     offset: int
+    start: Start | None = None
 
-    def moved(self, dim: int, start: int) -> Access:
-        """Return the same addresses where dimension `dim` counts from `start`."""
-        return Access(self.strides, self.offset + start * self.strides[dim])
+    def moved(self, dim: int, by: int) -> Access:
+        """Return the same addresses where dimension `dim` counts from `by`."""
+        return self.over(self.strides, by * self.strides[dim])
+
+    def over(self, strides: tuple[int, ...], beyond: int = 0) -> Access:
+        """Return addresses with other strides, `beyond` elements further."""
+        return Access(strides, self.offset + beyond, self.start)
+
+    def with_slots(self, number: Callable[[int], int]) -> Access:
+        """Return the same addresses for nodes in other slots."""
+        if self.start is None:
+            return self
+        return replace(self, start=self.start._replace(slot=number(self.start.slot)))
+
+    def is_aligned(self, width: int) -> bool:
+        """Return whether the address at the origin is a multiple of `width`."""
+        return not (self.offset % width or (self.start and self.start.alignment % width))
 
     def footprint(self, extents: tuple[int, ...]) -> int:
         """Return the largest possible number of distinct addresses over these extents."""
@@ -44,7 +69,7 @@ class Access:
 
     def permuted(self, order: Sequence[int]) -> Access:
         """Return the same addresses over the dimensions in another order."""
-        return Access(tuple(self.strides[d] for d in order), self.offset)
+        return self.over(tuple(self.strides[d] for d in order))
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +369,9 @@ def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
     """Return the instruction for a node in another slot."""
     match x:
         case Load():
-            return Load(number(x.slot), x.dtype, x.access)
+            return Load(number(x.slot), x.dtype, x.access.with_slots(number))
+        case Address():
+            return replace(x, access=x.access.with_slots(number)) if x.access.start else x
         case Const():
             return Const(number(x.slot), x.dtype)
         case Gather():

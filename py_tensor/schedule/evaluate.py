@@ -32,6 +32,7 @@ from py_tensor.schedule.body import (
     Load,
     Mask,
     Select,
+    Start,
     Within,
 )
 from py_tensor.schedule.budget import Draft
@@ -46,18 +47,20 @@ class IndexMap:
     """How a kernel sees a node: its flat index over the space, and where that is in range.
 
     After the dimensions of the space, strides and ranges have one more entry for each of `along`,
-    whose coordinate is the value of an index at the point.
+    whose coordinate is the value of an index at the point. `start` is that of `access`.
     """
 
     strides: tuple[int, ...]
     offset: int
     ranges: tuple[Range, ...]
     along: tuple[Along, ...] = ()
+    start: Start | None = None
 
     @property
     def access(self) -> Access:
         """The address where the coordinates of `along` are 0."""
-        return Access(self.strides[: len(self.strides) - len(self.along)], self.offset)
+        rank = len(self.strides) - len(self.along)
+        return Access(self.strides[:rank], self.offset, self.start)
 
 
 Key = tuple[int, IndexMap]  # a value: the node in a slot, seen through a view
@@ -99,6 +102,7 @@ def index_map(
     ranges: tuple[Range, ...],
     along: tuple[Along, ...],
     extents: Shape,
+    start: Start | None = None,
 ) -> IndexMap:
     """Return the map over a space of these extents; maps that see the same elements are equal.
 
@@ -120,7 +124,7 @@ def index_map(
             kept_strides.append(stride)
             kept_ranges.append((low, high))
             kept_along.append(along[d - rank])
-    return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along))
+    return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along), start)
 
 
 def permuted(shape: Shape, axes: Sequence[int]) -> tuple[Shape, IndexMap]:
@@ -368,6 +372,7 @@ class Evaluator:
             if reads is None:
                 return self._load(slot, node, view)
             self._merge(slot, reads)
+        assert view.start is None, "free views are of stored nodes"
         step = Evaluator.moved if node.op.reads_by_map else _STEPS[type(node.op)]
         return step(self, slot, node, view)
 
@@ -432,12 +437,14 @@ class Evaluator:
         strides = view.strides[len(self.extents) :]
         return self.body.add(Address(view.access, tuple(indices), extents, strides, clips=True))
 
-    def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
+    def _composed(
+        self, view: IndexMap, layout: Layout, start: Start | None = None
+    ) -> IndexMap | None:
         """Return the view of a movement's operand, given that of its result; None if not affine."""
         composed = compose(view.strides, view.offset, view.ranges, layout)
         if composed is None:
             return None
-        return index_map(*composed, view.ranges, view.along, self.extents)
+        return index_map(*composed, view.ranges, view.along, self.extents, start)
 
     def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         dtype = node.meta.dtype
@@ -451,7 +458,7 @@ class Evaluator:
         """Return the operand, seen through the movement's map."""
         if ops.is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
-        inner = self._composed(view, ops.layout_of(node))
+        inner = self._composed(view, *self.builder.decisions.map_of(slot))
         if inner is None:
             return self._load_materialized(slot, node, view)
         return [(self.slots[node.inputs[0]], inner)], lambda values: values[0]
@@ -517,7 +524,8 @@ class Evaluator:
         indices = [(self.slots[index], view) for index in node.inputs[1:]]
         along = tuple(Along(index, shape[a]) for index, a in zip(indices, axes, strict=True))
         ranges = view.ranges + tuple((0, a.extent) for a in along)
-        inner = index_map(strides, offset, ranges, view.along + along, self.extents)
+        start = source.access.start
+        inner = index_map(strides, offset, ranges, view.along + along, self.extents, start)
         if node in decisions.inline_gathers:
             return [(source.slot, inner)], lambda values: values[0]
         if not op:

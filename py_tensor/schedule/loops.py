@@ -84,7 +84,7 @@ def cuts(
     rerolls : bool
         A kernel may run the iterations of a loop as a loop.
     """
-    order, slots = program.nodes, program.slots
+    order, slots, kinds = program.nodes, program.slots, program.kinds
     boundaries: list[int] = []
     rerolled: list[range] = []
     for first, end, period in program.loops:
@@ -110,8 +110,7 @@ def cuts(
         start = first + min(range(period), key=nbytes.__getitem__)
         ahead = start - period
         starts = ahead >= (boundaries[-1] if boundaries else 0) and all(
-            one.key == other.key
-            for one, other in zip(order[ahead:start], order[start:], strict=False)
+            one == other for one, other in zip(kinds[ahead:start], kinds[start:], strict=False)
         )  # one more iteration precedes the loop, with other start values
         if rerolls and iterations > 1 and all(map(is_rerolled, order[start : start + period])):
             if starts and all(map(is_rerolled, order[ahead:start])):

@@ -289,9 +289,8 @@ class _Joiner:
     def _is_own_row(self, access: Access, extents: Shape) -> bool:
         kept = self.producer.kept
         row_strides = row_major(kept) + (0,) * (len(extents) - len(kept))
-        return access.offset == 0 and canonical_strides(
-            access.strides, extents
-        ) == canonical_strides(row_strides, extents)
+        access = access.over(canonical_strides(access.strides, extents))
+        return access == Access(canonical_strides(row_strides, extents), 0)
 
     def _result(self, target: Body, value: int, rank: int) -> int:
         """Copy the producer's row body up to this value, so that it is computed here."""
@@ -299,8 +298,7 @@ class _Joiner:
 
         def add(instruction: Instruction) -> int:
             if isinstance(instruction, Addressed):
-                access = instruction.access
-                wider = Access(access.strides + beyond, access.offset)
+                wider = instruction.access.over(instruction.access.strides + beyond)
                 instruction = replace(instruction, access=wider)
             return target.add(instruction)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from math import prod
 from typing import Any, NamedTuple, cast
@@ -18,8 +18,8 @@ from py_tensor.base.layout import Layout, compose, coordinates
 from py_tensor.base.shapes import row_major
 from py_tensor.ir.node import Node, Reason
 from py_tensor.ir.op import Concat, Folding, is_flat, layout_of
-from py_tensor.ir.program import Program
-from py_tensor.schedule.body import Access, Load
+from py_tensor.ir.program import FreeView, Program
+from py_tensor.schedule.body import Access, Load, Start
 from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.kernel import FAULTS
 from py_tensor.schedule.loops import cuts
@@ -97,6 +97,8 @@ class Decisions:
 
     Attributes
     ----------
+    free_views : dict
+        See `Program.free_views`.
     stored : set of int
         Slots that get a buffer, including the outputs of the program.
     unrolled : set of Node
@@ -138,6 +140,7 @@ class Decisions:
 
     order: list[Node]
     slots: dict[Node, int]
+    free_views: dict[int, FreeView]
     rules: Rules
     stored: set[int]
     spilled: set[int]
@@ -157,6 +160,13 @@ class Decisions:
     consumers: list[list[int]] = field(default_factory=list[list[int]])
     contractions: dict[int, tuple[Load, Load]] = field(default_factory=dict[int, tuple[Load, Load]])
     buffered: dict[int, tuple[Load, ...]] = field(default_factory=dict[int, tuple[Load, ...]])
+
+    def map_of(self, slot: int) -> tuple[Layout, Start | None]:
+        """Return the map of a movement node, and what each flush adds to its offset."""
+        layout, view = layout_of(self.order[slot]), self.free_views.get(slot)
+        if view is None:
+            return layout, None
+        return replace(layout, offset=0), Start(slot, view.alignment)
 
     def is_anchor(self, node: Node) -> bool:
         """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
@@ -276,7 +286,8 @@ def decide(program: Program, rules: Rules) -> Decisions:
     """Apply the rules to the nodes of a flush, in linear time."""
     spilled = set(rules.spilled)
     stored = {*program.outputs, *spilled}
-    d = Decisions(program.nodes, program.slots, rules, stored, spilled, dict(rules.spilled))
+    reasons = dict(rules.spilled)
+    d = Decisions(program.nodes, program.slots, program.free_views, rules, stored, spilled, reasons)
     _find_consumers(d)
     _find_contractions(d)
     _unroll(d)
@@ -520,16 +531,17 @@ def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
 def _trace(d: Decisions, node: Node, axes: tuple[int, ...], *, in_order: bool = False) -> Load:
     """Follow movement to the node whose buffer will be read; `in_order` keeps row-major order."""
     units = row_major(node.meta.shape)
-    strides, offset = tuple(units[a] for a in axes), 0
+    strides, offset, start = tuple(units[a] for a in axes), 0, None
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
     while node.storage is None and node.op.reads_by_map and d.slots[node] not in d.stored:
         if not is_flat(node):
-            composed = compose(strides, offset, ranges, layout_of(node))
+            layout, added = d.map_of(d.slots[node])
+            composed = compose(strides, offset, ranges, layout)
             if composed is None or in_order:
                 break
-            strides, offset = composed
+            (strides, offset), start = composed, added
         node = node.inputs[0]
-    return Load(d.slots[node], node.meta.dtype, Access(strides, offset))
+    return Load(d.slots[node], node.meta.dtype, Access(strides, offset, start))
 
 
 def _spill_large(d: Decisions) -> None:

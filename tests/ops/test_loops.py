@@ -206,3 +206,52 @@ def test_loops_of_integers(dtype: str, device: str, rng: np.random.Generator) ->
                 x, y, a, b = x * 3 + y, x ^ y, a * a.dtype.type(3) + b, a ^ b
     np.testing.assert_array_equal(x.numpy(), a)
     np.testing.assert_array_equal(y.numpy(), b)
+
+
+def filtered(xp: Any, xs: Any, move: Any, see: Any) -> list[Any]:
+    """A Kalman filter: the state and its covariance after noisy measurements of positions."""
+    state, spread, one = move[0] * 0, xp.eye(4, dtype=xs.dtype), xp.eye(2, dtype=xs.dtype)
+    for k in range(len(xs)):
+        state, spread = move @ state, move @ spread @ move.T + 0.01
+        expected = see @ spread @ see.T + 0.5 * one
+        a, b, c, d = (expected[i, j] for i in range(2) for j in range(2))
+        inverse = xp.stack([xp.stack([d, -b]), xp.stack([-c, a])]) / (a * d - b * c)
+        gain = spread @ see.T @ inverse
+        state = state + gain @ (xs[k, :2] - see @ state)
+        spread = spread - gain @ see @ spread
+    return [state, spread]
+
+
+@pytest.mark.computes
+def test_a_filter_over_rows(device: str, rng: np.random.Generator) -> None:
+    a = rng.normal(size=(90, 3)).astype(np.float32)
+    move = np.eye(4, dtype=np.float32) + 0.1 * np.eye(4, k=2, dtype=np.float32)
+    see = np.eye(2, 4, dtype=np.float32)
+    given = [pt.tensor(x, device=device) for x in (a, move, see)]
+    for count in (3, 20, 90):
+        expected = filtered(np, *(x.astype(np.float64) for x in (a[:count], move, see)))
+        for got, right in zip(filtered(pt, given[0][:count], *given[1:]), expected, strict=True):
+            same(got, right)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "float16", "int64", "bool"])
+@pytest.mark.parametrize("width", [1, 3, 8, 17, 32])
+def test_loops_over_rows(width: int, dtype: str, device: str, rng: np.random.Generator) -> None:
+    """What an iteration reads begins at any element; values are small, so that all are exact."""
+    a = rng.integers(0, 2 if dtype == "bool" else 4, (40, width)).astype(dtype)
+
+    def program(xp: Any, xs: Any, start: int) -> list[Any]:
+        x = (xs[0] * 0).astype("float32")
+        columns = (xs[:6, 0] * 0).astype("float32")
+        for k in range(start, start + 9):
+            x = xp.roll(x, 1) * 0.5 + xs[k] + xs[::-1][k] - xs[k, ::-1]
+            x = x + xs[k : k + 2].sum(0) * xs[k + 2, k % width] - xs[k + 3 : k : -2][1]
+            columns = columns[::-1] * 0.5 + xs[k : k + 6, -1 - k % width]
+            columns = columns + (xs[k : k + 2, : width // 2] @ xs[k + 2, : width // 2]).sum()
+        return [x, columns]
+
+    xs = pt.tensor(a, device=device)
+    for start in (0, 1, 5, 22):
+        for got, expected in zip(program(pt, xs, start), program(np, a, start), strict=True):
+            np.testing.assert_array_equal(got.numpy(), expected)

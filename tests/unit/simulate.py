@@ -8,7 +8,7 @@ not reach an output. So a wrong schedule gives a wrong result here, as it would 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
 
@@ -32,12 +32,14 @@ from py_tensor.schedule.body import (
     Access,
     Accumulated,
     Address,
+    Addressed,
     Apply,
     Body,
     Const,
     Convert,
     Gather,
     Index,
+    Instruction,
     Load,
     Mask,
     Select,
@@ -186,7 +188,7 @@ def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
         assert d.count > 0
         assert d.work > 0
         assert all(0 <= word < 2**32 for word in d.params)
-        assert all(0 < position < len(d.params) for position, _, _ in d.consts)
+        assert all(0 < position < len(d.params) for position, _, _ in d.patches)
 
 
 # -- The interpreter ----------------------------------------------------------------------------
@@ -211,8 +213,29 @@ def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
                 written = np.ones(whole.data.size, bool)
                 written[at] = False
                 buffers[output.slot] = Buffer(whole.data.copy(), written)
-            _run(kernel, program, buffers)
+            _run(_with_offsets(kernel, program), program, buffers)
     return buffers
+
+
+def _with_offsets(kernel: Kernel, program: Program) -> Kernel:
+    """Return a kernel whose addresses include the offsets of free views."""
+
+    def added(x: Instruction) -> Any:
+        if not isinstance(x, Addressed) or x.access.start is None:
+            return x
+        slot, alignment = x.access.start
+        offset = program.nodes[slot].attrs[2]
+        assert offset % alignment == 0
+        return replace(x, access=Access(x.access.strides, x.access.offset + offset))
+
+    stages = [
+        replace(x, a=added(x.a), b=added(x.b))
+        if isinstance(x, Contraction)
+        else x.with_bodies(lambda body: body.changed(added))
+        for x in kernel.stages
+    ]
+    row, spread = kernel.row.changed(added), kernel.spread.changed(added)
+    return replace(kernel, stages=tuple(stages), row=row, spread=spread)
 
 
 def _run(kernel: Kernel, program: Program, buffers: dict[int, Buffer]) -> None:

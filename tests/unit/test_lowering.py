@@ -25,7 +25,7 @@ def lowered_anew(kernel: Kernel, profile: AdapterProfile, programs: Programs) ->
 
 def seen(x: Dispatch) -> tuple[Any, ...]:
     """Return a dispatch with its program's text; the label may be that of another kernel."""
-    run = x.slots, x.params, x.consts, x.count, x.work, x.operations, x.traffic
+    run = x.slots, x.params, x.patches, x.count, x.work, x.operations, x.traffic
     return x.program.wgsl, x.program.writable, run
 
 

@@ -11,14 +11,14 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.base.dtypes import float32, int32
+from py_tensor.base.dtypes import DType, float32, int32
 from py_tensor.codegen.codec import from_words, to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, groups_for
+from py_tensor.codegen.program import Dispatch, Offset, groups_for
 from py_tensor.codegen.program import Program as Shader
-from py_tensor.ir.bind import leaf
+from py_tensor.ir.bind import EMPTY, bind, leaf
 from py_tensor.ir.node import Node, meta_of
-from py_tensor.ir.primitives import const
+from py_tensor.ir.primitives import VIEW, const
 from py_tensor.ir.program import Program
 from py_tensor.runtime.plan import DISPATCH, START, SUBMIT, Plan, make_plan
 from tests.unit import simulate
@@ -144,7 +144,8 @@ def test_parameters(source: Random) -> None:
             assert command.size == 4 * len(dispatch.params)
             first = command.offset // 4
             given = list(dispatch.params)
-            for position, _, dtype in dispatch.consts:
+            for position, _, dtype in dispatch.patches:
+                assert isinstance(dtype, DType)
                 given[position : position + 1] = to_words(1.5, dtype)
             assert params[first : first + len(given)].tolist() == given
         assert len(plan.params) % 64 == 0
@@ -242,6 +243,17 @@ def test_constants_are_patched_as_they_are_packed(value: float) -> None:
     order = [const(2**40 + 3, pt.int64, PLACE)]
     wide = Plan(array("I"), array("I", [9, 0, 0]), consts=[(1, 0, pt.int64)])
     assert wide.patched(order).tolist() == [9, 3, 2**8]
+
+
+def test_offsets_of_views_are_patched() -> None:
+    order = [bind(VIEW, (leaf(meta_of((64,), float32, PLACE), EMPTY),), ((4,), (1,), 24))]
+    plan = Plan(
+        array("I"), array("I", [5, 0, 0]), offsets=[(1, 0, Offset(4, 4)), (2, 0, Offset(-3, 1))]
+    )
+    assert plan.patched(order).tolist() == [5, 7, 21]
+    plan.consts, order = [(0, 1, float32)], [*order, const(1.0, float32, PLACE)]
+    plan.has_floats_only = True
+    assert plan.patched(order).tolist() == [*to_words(1.0, float32), 7, 21]
 
 
 def test_constants_that_differ_only_in_64_bits() -> None:

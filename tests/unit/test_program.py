@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 
 import py_tensor as pt
 from py_tensor.base.dtypes import float32
 from py_tensor.ir.program import Program, program_of
+from py_tensor.runtime.plan import Plan
 from py_tensor.runtime.trace import trace_on
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.order import make_request
@@ -81,3 +85,73 @@ def test_recording_a_program_again() -> None:
         nodes.append(make(tuple(nodes[slot] for slot in operands)))
     (slot,) = program.outputs
     np.testing.assert_allclose(pt.Tensor(nodes[slot]).numpy(), [2 * np.exp(2.0) + 6], rtol=1e-6)
+
+
+def forms(xs: pt.Tensor, read: Callable[[pt.Tensor, int], pt.Tensor], *rows: int) -> int:
+    """Return how many forms the programs have that read these rows."""
+    nodes = [read(xs, n)._node for n in rows]
+    xs.device.collect()
+    programs = [make_request([node]).program for node in nodes]
+    assert len({program.key for program in programs}) == len(rows)
+    return len({program.form for program in programs})
+
+
+def test_the_form_leaves_out_offsets_of_views(gpu: GPU) -> None:
+    odd, even, flat = (pt.zeros(s, device=gpu.device) for s in ((40, 7), (40, 8), 320))
+    pt.realize(odd, even, flat)
+    for xs in (odd, even):
+        assert forms(xs, lambda xs, n: xs[n] + 1, 0, 1, 2, 3) == 1
+        assert forms(xs, lambda xs, n: xs[n : n + 2].T * 2, 0, 1, 2, 3) == 1
+        assert forms(xs, lambda xs, n: xs[:20, n] + 1, 0, 1, 2, 3) == 1
+        assert forms(xs, lambda xs, n: xs[n, ::-1] + xs[::-1][n], 0, 1, 2, 3) == 1
+        assert forms(xs, lambda xs, n: xs[n, n] + 1, 0, 1, 2, 3) == 1
+    # Kernels load vectors from some of these.
+    assert forms(even, lambda xs, n: xs[1, n : n + 4] + 1, 0, 1, 2, 4) == 2
+    assert forms(flat, lambda xs, n: xs[n : n + 4] + 1, 0, 1, 2, 4) == 2
+
+
+def test_the_form_has_other_offsets(gpu: GPU) -> None:
+    """Views of most elements, of what no buffer holds, and of what the program writes to."""
+    xs = pt.zeros((40, 8), device=gpu.device)
+    pt.realize(xs)
+    assert forms(xs, lambda xs, n: xs[n : n + 30] + 1, 0, 1, 2) == 3
+    assert forms(xs, lambda xs, n: (xs + 1)[n] * 2, 0, 1, 2) == 3
+
+    def written(xs: pt.Tensor, n: int) -> pt.Tensor:
+        copy = xs.copy()
+        copy[n] += 1
+        return copy
+
+    assert forms(xs, written, 0, 1, 2) == 3
+
+
+READS: list[Callable[[pt.Tensor, int], pt.Tensor]] = [
+    lambda xs, n: pt.exp(xs[n]) + xs[n + 1],
+    lambda xs, n: xs[n : n + 8, :4] @ xs[n : n + 4],
+    lambda xs, n: xs[:9, n : n + 4].T @ xs[:9, :4],
+    lambda xs, n: pt.cumsum(xs[n, ::-1], 0) * xs[::-1][n].sum(),
+    lambda xs, n: pt.sort(xs[:60, n]) + xs[n, n],
+    lambda xs, n: xs[n][pt.argsort(xs[n + 1])] - xs[0],
+    lambda xs, n: xs[n : n + 3].T.max(0) - pt.concat([xs[n, :2], xs[n + 9, :1]]),
+    lambda xs, n: pt.roll(xs[n], 1) * pt.pad(xs[n + 1, 1:], (0, 1)),
+    lambda xs, n: xs[n : n + 4] - xs[n : n + 4].mean(1, keepdims=True),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "int64"])
+@pytest.mark.parametrize("columns", [7, 8, 16])
+def test_plans_of_one_form_are_equal(columns: int, dtype: str, gpu: GPU) -> None:
+    """Whichever of them is made, it serves all programs of the form."""
+    xs = pt.zeros((80, columns), dtype=dtype, device=gpu.device)
+    pt.realize(xs)
+    for read in READS:
+        made: dict[tuple[int, ...], Plan] = {}
+        for n in range(5):
+            node = read(xs, n)._node
+            gpu.device.collect()
+            program = make_request([node]).program
+            plan = gpu.backend.plan_for(gpu.backend.profile, program)
+            first = made.setdefault(program.form, plan)
+            assert first.commands == plan.commands
+            assert first.patched(program.nodes) == plan.patched(program.nodes)
+        assert len(made) <= 3

@@ -15,7 +15,9 @@ from py_tensor.runtime.device import LazyDevice
 from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import Kernel
 from py_tensor.schedule.loops import KEPT, repeated, shorten
+from py_tensor.schedule.order import make_request
 from tests.unit import kernel_spec, simulate
+from tests.unit.fake_bridge import GPU
 
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
 SIZE = 4
@@ -37,19 +39,32 @@ STEPS: list[Step] = [
 ]
 
 
+# What iteration n of a loop reads of a table of 16 rows, each of shape (SIZE, SIZE) or wider.
+ROWS: list[Callable[[pt.Tensor, int], list[pt.Tensor]]] = [
+    lambda rows, n: [],
+    lambda rows, n: [rows[n][:, :SIZE]],
+    lambda rows, n: [rows[::-1][n][:, -SIZE:], rows[n + 1][:, :SIZE]],
+    lambda rows, n: [rows[n : n + 2].sum(0)[:, :SIZE], rows[n, :, 1, None] + rows[n, 0, :SIZE]],
+]
+
+
 def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
     """A random loop: its body, the values carried between iterations, and those used later."""
     source = Random(seed)
     start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
     fixed, *states = (pt.tensor(x, device=place) for x in start)
+    table = np.random.default_rng(seed).integers(-3, 4, (16, SIZE, SIZE + source.randint(0, 1)))
+    rows = pt.tensor(table.astype(np.float32), device=place)
+    rows = rows + 1 if source.random() < 0.3 else rows
     ahead = [fixed, fixed * 2 + 1][: source.randint(1, 2)]
     body, iterations = source.getrandbits(32), source.randint(KEPT + 1, KEPT + 8)
     length, extra = source.randint(1, 5), source.randint(0, 3)
     older, kept = states[0], list[pt.Tensor]()
     values = states
-    for _ in range(iterations):
+    read = source.choice(ROWS)
+    for n in range(iterations):
         inner = Random(body)
-        values = [*states, *ahead, older]
+        values = [*states, *ahead, older, *read(rows, n)]
         for _ in range(length):
             values.append(inner.choice(STEPS)(inner, values))
         older = states[0] if extra == 1 else older
@@ -99,6 +114,45 @@ def test_random_loops_compute_the_right_values(part: int, source: Random) -> Non
         pt.realize(*found)
         for number, (x, y) in enumerate(zip(found, expected, strict=True)):
             assert np.array_equal(x.numpy(), y.numpy()), f"result {number} of the loop {seed}"
+
+
+def filtered(xs: pt.Tensor, start: int, iterations: int) -> list[pt.Tensor]:
+    """A Kalman filter of a position from rows `start`, ... of noisy ones, with a constant gain."""
+    place = xs.device
+    move = pt.tensor([[1.0, 0.1], [0.0, 1.0]], device=place)
+    state, spread = pt.zeros(2, device=place), pt.eye(2, device=place)
+    for k in range(start, start + iterations):
+        state, spread = move @ state, move @ spread @ move.T + 0.01
+        gain = spread[:, 0] / (spread[0, 0] + 0.5)
+        state = state + gain * (xs[k].mean() - state[0])
+        spread = spread - gain[:, None] * spread[0]
+    return [state, spread]
+
+
+def test_a_loop_over_rows_is_planned_from_a_few_iterations(gpu: GPU) -> None:
+    xs = pt.zeros((60, 7), device=gpu.device)
+    pt.realize(xs)
+    planned: set[tuple[int, ...]] = set()
+    for iterations in (10, 25):
+        results = filtered(xs, 0, iterations)
+        gpu.device.collect()
+        short = shorten(make_request([x._node for x in results]).program)
+        assert short is not None
+        planned.add(short.program.form)
+        pt.realize(*results)
+    assert len(planned) == 1
+
+
+def test_a_plan_serves_other_rows(gpu: GPU) -> None:
+    odd, even = (pt.zeros((60, columns), device=gpu.device) for columns in (7, 8))
+    pt.realize(odd, even)
+    before = gpu.backend.planned
+    for start in range(9):
+        pt.realize(*filtered(odd, start, 20))
+    assert gpu.backend.planned == before + 1
+    for start in (0, 7):  # these rows are loaded as vectors
+        pt.realize(*filtered(even, start, 20))
+    assert gpu.backend.planned == before + 2
 
 
 @pytest.mark.parametrize("iterations", [KEPT, KEPT + 3, 40])
