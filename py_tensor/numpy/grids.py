@@ -132,7 +132,8 @@ def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, axis: int, **opt
 
 
 def _default_of(numbers: Any) -> dtypes.DType:
-    return dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
+    is_complex = host.load_numpy().iscomplexobj(numbers)
+    return dtypes.DEFAULT.complex if is_complex else dtypes.DEFAULT.floating
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:

@@ -256,7 +256,8 @@ def checked(op: str, *parameters: Parameter) -> tuple[tuple[Any, ...], Device, D
     tensors = [value for _, value, _ in parameters if isinstance(value, Tensor)]
     device = on_one_device(op, tensors)[0].device if tensors else default_device()
     values = tuple([_checked(op, *parameter, device) for parameter in parameters])
-    is_wide = any(isinstance(x, Tensor) and x.dtype is dtypes.float64 for x in values)
+    floats = [x.dtype for x in values if isinstance(x, Tensor) and x.dtype.is_floating]
+    is_wide = any(dtype.has_64_bits for dtype in floats)
     return values, device, dtypes.float64 if is_wide else dtypes.DEFAULT.floating
 
 

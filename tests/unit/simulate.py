@@ -228,12 +228,7 @@ def _with_offsets(kernel: Kernel, program: Program) -> Kernel:
         assert offset % alignment == 0
         return replace(x, access=Access(x.access.strides, x.access.offset + offset))
 
-    stages = [
-        replace(x, a=added(x.a), b=added(x.b))
-        if isinstance(x, Contraction)
-        else x.with_bodies(lambda body: body.changed(added))
-        for x in kernel.stages
-    ]
+    stages = [x.with_bodies(lambda body: body.changed(added)) for x in kernel.stages]
     row, spread = kernel.row.changed(added), kernel.spread.changed(added)
     return replace(kernel, stages=tuple(stages), row=row, spread=spread)
 
