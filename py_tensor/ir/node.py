@@ -258,7 +258,12 @@ def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
 # or records primitives, so that it can itself be differentiated.
-Vjp = Callable[..., tuple[Any, ...]]
+# Spelled out for one to three operands, so that type checkers know the parameters of a lambda.
+Vjp = (
+    Callable[[Any, Any, Any, Any], tuple[Any, ...]]
+    | Callable[[Any, Any, Any, Any, Any], tuple[Any, ...]]
+    | Callable[[Any, Any, Any, Any, Any, Any], tuple[Any, ...]]
+)
 
 
 class NotDifferentiable:

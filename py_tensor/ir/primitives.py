@@ -75,22 +75,6 @@ def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.astype(x.dtype) if x.dtype.is_inexact else None,)
 
 
-def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
-    return g.real, -g.imag
-
-
-def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (_recorded(COMPLEX, g * 0, -g),)
-
-
-def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g.reshape(x.shape),)
-
-
-def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return _grad_broadcast(g, y, x, (x.shape, attrs))
-
-
 def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tuple[Any, ...]:
     before, shape = shapes
     lead = len(shape) - len(before)
@@ -149,14 +133,6 @@ def _grad_roll(g: Any, y: Any, x: Any, by: tuple[int, ...]) -> tuple[Any, ...]:
 
 def _grad_product(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
     return g * b, g * a
-
-
-def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g,)
-
-
-def _grad_sum(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
-    return (g.expand(x.shape),)
 
 
 def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
@@ -262,13 +238,13 @@ CAST = ops.Cast("astype", vjp=_grad_cast)
 # The attribute is the shape.
 RESHAPE = ops.Reshape(
     "reshape",
-    vjp=_grad_reshape,
+    vjp=lambda g, y, x, attrs: (g.reshape(x.shape),),
     layout=lambda shape, source: layout.Layout.contiguous(shape),
     check=resolve_reshape,
 )
 EXPAND = ops.Movement(
     "expand",
-    vjp=_grad_expand,
+    vjp=lambda g, y, x, shape: _grad_broadcast(g, y, x, (x.shape, shape)),
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
 )
@@ -328,7 +304,11 @@ WHERE = ops.Elementwise(
     vjp=_grad_where,
 )
 COPY = ops.Elementwise(
-    "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), accepts=ANY, vjp=_grad_copy
+    "copy",
+    wgsl={"*": "{0}"},
+    numpy=lambda np, x: x.copy(),
+    accepts=ANY,
+    vjp=lambda g, y, x, attrs: (g,),
 )
 COMPLEX = ops.Elementwise(
     "complex",
@@ -336,7 +316,7 @@ COMPLEX = ops.Elementwise(
     numpy=lambda np, x, y: _joined(np, x, y),
     accepts=dtypes.REAL_FLOATING,
     gives=dtypes.complex_of,
-    vjp=_grad_complex,
+    vjp=lambda g, y, a, b, attrs: (g.real, -g.imag),
 )
 REAL_PART = ops.Elementwise(
     "real",
@@ -352,7 +332,7 @@ IMAG_PART = ops.Elementwise(
     numpy=lambda np, x: x.imag,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=_grad_imag,
+    vjp=lambda g, y, x, attrs: (_recorded(COMPLEX, g * 0, -g),),
 )
 # Keys of 64 bits that order complex numbers, for sort kernels.
 SORT_KEY = ops.Elementwise(
@@ -414,7 +394,7 @@ SUM = ops.Reduction(
     numpy=_numpy_sum,
     rounds=True,
     product=MUL,
-    vjp=_grad_sum,
+    vjp=lambda g, y, x, axes: (g.expand(x.shape),),
 )
 
 

@@ -24,7 +24,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, check_option, check_order
 from py_tensor.ir.bind import Recipes, follow
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Derivative, Meta, Op, meta_of
 from py_tensor.ir.op import Elementwise, OnArrays
 from py_tensor.ops.operands import (
     Operand,
@@ -43,13 +43,6 @@ from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 Binary = Callable[..., Tensor]
-
-
-# The derivatives in definitions: vjp(g, y, *operands, None), which returns a gradient or None for
-# each operand.
-UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
-BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
-
 
 _IDENTITIES: dict[str, Scalar] = {
     **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
@@ -311,7 +304,7 @@ def _elementwise(
     accepts: Accepts,
     wgsl: str | Mapping[str, str] | None = None,
     *,
-    vjp: UnaryVjp | BinaryVjp | NotDifferentiable,
+    vjp: Derivative,
     result: DType | Callable[[DType], DType] | None = None,
     ulp: float = EXACT,
     cost: int = 1,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,9 +36,9 @@ def gradient(made: Recording, y: pt.Tensor, x: pt.Tensor) -> pt.Tensor:
             operands = made.operands(node)
             if node not in of_node or not operands or node.op.vjp is NOT_DIFFERENTIABLE:
                 continue
-            assert callable(node.op.vjp)
+            vjp: Any = node.op.vjp
             g = of_node.pop(node)
-            parts = node.op.vjp(g, pt.Tensor(node), *map(pt.Tensor, operands), node.attrs)
+            parts = vjp(g, pt.Tensor(node), *map(pt.Tensor, operands), node.attrs)
             for operand, part in zip(operands, parts, strict=True):
                 if part is not None:
                     of_node[operand] = of_node[operand] + part if operand in of_node else part

@@ -43,8 +43,8 @@ def gradients(y: Tensor, inputs: list[Tensor]) -> list[Tensor]:
         if g is None or node.op in (LEAF, CONST) or node.op.vjp is NOT_DIFFERENTIABLE:
             continue
         operands = [Tensor(operand) for operand in operands_of_node]
-        assert callable(node.op.vjp)
-        parts = node.op.vjp(g, Tensor(node), *operands, node.attrs)
+        vjp: Any = node.op.vjp
+        parts = vjp(g, Tensor(node), *operands, node.attrs)
         assert len(parts) == len(operands)
         for operand, part in zip(operands_of_node, parts, strict=True):
             if part is not None and operand.op is not CONST:
