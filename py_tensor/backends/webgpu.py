@@ -34,8 +34,7 @@ from py_tensor.runtime.plan import (
     make_plan,
 )
 from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, Submission, bytes_of
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.kernel import Budget, Kernel
 from py_tensor.schedule.loops import last_iteration
 from py_tensor.schedule.order import OVERWRITTEN_BYTES, Request
 from py_tensor.schedule.passes import Schedule, schedules

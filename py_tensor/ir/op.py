@@ -13,30 +13,11 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, ClassVar, cast
 
-from py_tensor.base.dtypes import (
-    ANY,
-    NUMERIC,
-    Accepts,
-    DType,
-    bool_,
-    doubled,
-    float32,
-    int32,
-    uint32,
-    uint64,
-)
+from py_tensor.base import dtypes, shapes
+from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.layout import Layout, extent, is_injective
-from py_tensor.base.shapes import (
-    MAX_RANK,
-    Shape,
-    check_axes,
-    check_rank,
-    dropped,
-    joined,
-    reduced,
-    size_of,
-)
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.ir import arrays
 from py_tensor.ir.arrays import Array, Run
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, Reason
@@ -48,7 +29,12 @@ MAX_PLACES = 2**31  # positions along an axis that int32 can number
 MAX_CHOSEN = 1 << 16  # elements of a small concatenation
 MAX_JOINED = 16  # operands of a small concatenation that one kernel chooses from
 MAX_JOINED_LARGE = 4  # the same for a larger concatenation
-_OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
+_OF_WGSL: dict[str, DType] = {
+    "f32": dtypes.float32,
+    "i32": dtypes.int32,
+    "u32": dtypes.uint32,
+    "bool": dtypes.bool_,
+}
 
 # numpy(np, *arrays), spelled out for each number of arrays, so that type checkers know the
 # parameters of a lambda.
@@ -156,8 +142,8 @@ class Folding(Op):
         first, second = metas[0], metas[-1]
         if first.shape != second.shape or first.dtype is not second.dtype:
             raise ShapeError(f"{self.name}: operands {first} and {second} do not match")
-        check_axes(self.name, attrs, len(first.shape))
-        fold, shape = self.folding()[0], reduced(first.shape, attrs)
+        shapes.check_axes(self.name, attrs, len(first.shape))
+        fold, shape = self.folding()[0], shapes.reduced(first.shape, attrs)
         fold.accepts.check_converted(self.name, first.dtype)
         if not first.size and size_of(shape):
             raise ShapeError(f"{self.name}: no elements along axes {attrs} of {first.shape}")
@@ -224,7 +210,7 @@ class Reduction(Folding):
     indexed: bool = False
     rounds: bool = False
     gives: DType | None = None
-    accepts: Accepts = ANY
+    accepts: Accepts = dtypes.ANY
     product: Elementwise | None = None
 
     @property
@@ -237,7 +223,7 @@ class Reduction(Folding):
 
     def dtypes(self, dtype: DType) -> list[DType]:
         """Return the dtypes of the components, as `components` names them."""
-        named = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
+        named = {"T": dtype, "key": dtypes.uint64 if dtype.is_wide else dtypes.uint32, **_OF_WGSL}
         return [named[name] for name in self.components]
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -284,8 +270,8 @@ class Scan(Op):
     work_buffers: ClassVar[int] = 1  # results carried from slice to slice
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        check_axes(self.name, attrs, len(metas[0].shape))
-        NUMERIC.check_converted(self.name, metas[0].dtype)
+        shapes.check_axes(self.name, attrs, len(metas[0].shape))
+        dtypes.NUMERIC.check_converted(self.name, metas[0].dtype)
         return metas[0].shape, metas[0].dtype
 
     def operations(self, node: Node) -> int:
@@ -293,7 +279,7 @@ class Scan(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
-        wide = operands[0].astype(doubled(dtype).name, copy=False)
+        wide = operands[0].astype(dtypes.doubled(dtype).name, copy=False)
         return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.host)
 
 
@@ -314,12 +300,12 @@ class Sort(Op):
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         shape, axis = metas[0].shape, attrs[0]
-        check_axes(self.name, (axis,), len(shape))
+        shapes.check_axes(self.name, (axis,), len(shape))
         if shape[axis] > MAX_PLACES:
             raise ShapeError(
                 f"{self.name}: an index along axis {axis} of {shape} does not fit int32"
             )
-        return shape, int32 if self.indices else metas[0].dtype
+        return shape, dtypes.int32 if self.indices else metas[0].dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         axis, descending = node.attrs
@@ -489,13 +475,13 @@ class Concat(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         """Raise unless the dtypes, and the lengths of all other axes, agree."""
         first = metas[0]
-        check_axes(self.name, (attrs,), len(first.shape))
+        shapes.check_axes(self.name, (attrs,), len(first.shape))
         for x in metas:
             if x.dtype is not first.dtype:
                 raise DTypeError(
                     f"{self.name}: operands must have one dtype, not {first.dtype} and {x.dtype}"
                 )
-        return joined(self.name, [x.shape for x in metas], attrs), first.dtype
+        return shapes.joined(self.name, [x.shape for x in metas], attrs), first.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return run.np.concatenate(operands, axis=node.attrs)
@@ -678,8 +664,8 @@ def _check_places(op: str, shape: Shape, strides: tuple[int, ...], offset: int, 
     """Raise ShapeError unless a layout selects only elements of an operand."""
     if len(strides) != len(shape) or (shape and min(shape) < 0):
         raise ShapeError(f"{op}: invalid shape {shape} and strides {strides}")
-    if len(shape) > MAX_RANK:
-        check_rank(op, shape)
+    if len(shape) > shapes.MAX_RANK:
+        shapes.check_rank(op, shape)
     low, high = extent(shape, strides, offset)
     if not (0 <= low <= high < x.size or 0 in shape):
         raise ShapeError(
@@ -703,10 +689,10 @@ def _taken_shape(
     op: str, x: Meta, indices: tuple[Meta, ...], axes: tuple[int, ...], at: int
 ) -> Shape:
     """Return the shape of the selected elements, which is also that of each index."""
-    check_axes(op, axes, len(x.shape))
+    shapes.check_axes(op, axes, len(x.shape))
     if not axes or len(indices) != len(axes):
         raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")
-    shape, rest = indices[0].shape, dropped(x.shape, axes)
+    shape, rest = indices[0].shape, shapes.dropped(x.shape, axes)
     for index in indices:
         if not index.dtype.is_integer:
             raise DTypeError(f"{op}: indices must be integers, not {index.dtype}")

@@ -22,7 +22,6 @@ from py_tensor.ir import op as ops
 from py_tensor.ir.node import Node, Notes, Op, Reason
 from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
-from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
 from py_tensor.schedule.evaluate import (
     Evaluator,
     StoredSlots,
@@ -32,8 +31,11 @@ from py_tensor.schedule.evaluate import (
     window_of,
 )
 from py_tensor.schedule.kernel import (
+    MAX_BODY,
     Accumulator,
+    Budget,
     Contraction,
+    Draft,
     Kernel,
     Output,
     ReduceStage,

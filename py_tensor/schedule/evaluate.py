@@ -35,7 +35,7 @@ from py_tensor.schedule.body import (
     Start,
     Within,
 )
-from py_tensor.schedule.budget import Draft
+from py_tensor.schedule.kernel import Draft
 from py_tensor.schedule.store import Decisions
 
 VALUES_PER_OP = 2  # values of a body, at most: every other one is a load, a constant or moved

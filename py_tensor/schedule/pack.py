@@ -19,8 +19,7 @@ from itertools import count
 
 from py_tensor.base.shapes import size_of
 from py_tensor.schedule.body import Body, copied
-from py_tensor.schedule.budget import Budget, Draft
-from py_tensor.schedule.kernel import Kernel, Output
+from py_tensor.schedule.kernel import Budget, Draft, Kernel, Output
 
 SMALL = 1 << 14  # points up to which a kernel's time is mostly its launch
 MIN_SIMILAR = 8  # similar kernels: with fewer, compiling another program does not pay off

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from py_tensor.ir.node import Notes
 from py_tensor.ir.program import Program
-from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
-from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.kernel import Budget, Kernel
 from py_tensor.schedule.loops import Shortened, repeated, shorten
 from py_tensor.schedule.pack import pack
 from py_tensor.schedule.row_fusion import Fits, fuse_rows

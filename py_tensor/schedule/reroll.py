@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from py_tensor.ir.program import repetitions
 from py_tensor.schedule.body import Apply, Body, Const, Convert, Select, Source
-from py_tensor.schedule.budget import MAX_BODY
+from py_tensor.schedule.kernel import MAX_BODY
 
 MIN_REROLLED = MAX_BODY  # instructions of all iterations; shorter code is not rerolled
 MIN_ITERATIONS = 4

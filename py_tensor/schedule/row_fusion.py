@@ -25,8 +25,7 @@ from py_tensor.schedule.body import (
     Mask,
     copied,
 )
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel, Output, ReduceStage
+from py_tensor.schedule.kernel import Budget, Kernel, Output, ReduceStage
 
 MAX_PARTS = 6  # parts of all accumulators: each takes 1 KiB of the 16 KiB that every device has
 Fits = Callable[[Kernel], bool]

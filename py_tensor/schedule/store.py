@@ -20,8 +20,7 @@ from py_tensor.ir.node import Node, Reason
 from py_tensor.ir.op import Concat, Folding, is_flat, layout_of
 from py_tensor.ir.program import FreeView, Program
 from py_tensor.schedule.body import Access, Load, Start
-from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
-from py_tensor.schedule.kernel import FAULTS
+from py_tensor.schedule.kernel import FAULTS, MAX_BODY, Budget, Draft
 from py_tensor.schedule.loops import cuts
 from py_tensor.schedule.order import bottom
 

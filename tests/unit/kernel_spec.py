@@ -9,8 +9,7 @@ from py_tensor.base.shapes import Shape, size_of
 from py_tensor.ir.primitives import CONCAT
 from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Accumulated, Addressed, Body, Const, Gather, Load, Mask
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel, Output, ReduceStage, Scattered, Stage
+from py_tensor.schedule.kernel import Budget, Kernel, Output, ReduceStage, Scattered, Stage
 from py_tensor.schedule.order import OVERWRITTEN_BYTES
 from py_tensor.schedule.pack import MAX_PACK
 

@@ -45,9 +45,9 @@ from py_tensor.schedule.body import (
     Select,
     Within,
 )
-from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.kernel import (
     Accumulator,
+    Budget,
     Contraction,
     Kernel,
     Output,

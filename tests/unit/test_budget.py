@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from py_tensor.ir.node import Reason
-from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
+from py_tensor.schedule.kernel import MAX_BODY, Budget, Draft
 
 FOUR, OTHER = frozenset(range(4)), frozenset(range(2, 6))
 

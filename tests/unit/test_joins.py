@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
 from py_tensor.schedule.evaluate import Evaluator, IndexMap
+from py_tensor.schedule.kernel import Budget
 from py_tensor.schedule.order import make_request
 from tests.unit import simulate
 

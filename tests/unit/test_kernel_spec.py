@@ -12,8 +12,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Accumulated, Body, Load, Mask
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.kernel import Budget, Kernel
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.passes import kernels_of
 from tests.unit import kernel_spec, simulate

@@ -24,8 +24,7 @@ from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import meta_of
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Contraction, Kernel
+from py_tensor.schedule.kernel import Budget, Contraction, Kernel
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.passes import kernels_of
 from tests.unit import simulate

@@ -12,7 +12,7 @@ from py_tensor.base.dtypes import float32
 from py_tensor.ir.program import Program, program_of
 from py_tensor.runtime.plan import Plan
 from py_tensor.runtime.trace import trace_on
-from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import Budget
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.passes import schedules
 from tests.unit import simulate

@@ -26,9 +26,8 @@ from py_tensor.runtime import device as devices
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.schedule import build
 from py_tensor.schedule.body import Access, Body, Load
-from py_tensor.schedule.budget import MAX_BODY, Budget
 from py_tensor.schedule.build import in_cycles, in_order, schedule
-from py_tensor.schedule.kernel import Contraction, Kernel, Output, Scattered
+from py_tensor.schedule.kernel import MAX_BODY, Budget, Contraction, Kernel, Output, Scattered
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.store import Decisions, Rules, decide

@@ -12,8 +12,7 @@ import py_tensor as pt
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.ir.program import Program
 from py_tensor.runtime.device import LazyDevice
-from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.kernel import Budget, Kernel
 from py_tensor.schedule.loops import KEPT, repeated, shorten
 from py_tensor.schedule.order import make_request
 from tests.unit import kernel_spec, simulate

@@ -13,8 +13,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.base.layout import coordinates
 from py_tensor.schedule import evaluate
-from py_tensor.schedule.budget import Budget
 from py_tensor.schedule.build import schedule
+from py_tensor.schedule.kernel import Budget
 from py_tensor.schedule.order import make_request
 from tests.unit import simulate
 from tests.unit.fake_bridge import GPU

@@ -22,7 +22,7 @@ from py_tensor.codegen.rows import fits
 from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import meta_of
 from py_tensor.runtime.device import LazyDevice
-from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import Budget
 from py_tensor.schedule.order import make_request
 from py_tensor.schedule.passes import kernels_of
 from tests.unit import simulate
