@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from py_tensor.runtime.bridge import Bridge
 
 MAX_PLANS = 512  # the least recently used ones are dropped
+MAX_FORMS = 4096  # keys of programs whose form is known; a full table is cleared
 FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by their own flush
 MAX_PIPELINES = 1024
 VARIES = -2  # ends the keys of plans whose constants may differ between iterations of a loop
@@ -89,7 +90,8 @@ class WebGPU(Connection):
         self.wgsl = False
         self.planned = self.recalled = 0  # plans made, and plans found in the cache
         self._timed: Timed | None = None  # set while dispatches are timed
-        self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
+        self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()  # by the program's form
+        self._forms: dict[tuple[int, ...], tuple[int, ...]] = {}  # by the program's key
         self._defined: OrderedDict[int, None] = OrderedDict()
         super().__init__(bridge, acquired)
 
@@ -295,34 +297,33 @@ class WebGPU(Connection):
         return True
 
     def _plan(self, program: graph.Program) -> Plan:
-        key = program.key
-        plan = self._plans.get(key)
-        if plan is None:  # or one that was made for views with other offsets
-            key = program.form
-            plan = self._plans.get(key)
+        form = self._forms.get(program.key)
+        if form is None:
+            if len(self._forms) >= MAX_FORMS:
+                self._forms.clear()
+            form = self._forms[program.key] = program.form
+        plan = self._plans.get(form)
         constants_differ = plan is not None and bool(plan.equal) and not plan.holds(program.nodes)
         if constants_differ:
-            key = (*program.form, VARIES)
-            plan = self._plans.get(key)
+            form = (*form, VARIES)
+            plan = self._plans.get(form)
         if plan is None:
             for slot in program.outputs:
                 self.check(program.nodes[slot].op.name, program.nodes[slot].meta)
             self.planned += 1
             before = self.phases.enter("planning")
             try:
-                plan = self._plans[key] = self.plan_for(
+                plan = self._plans[form] = self.plan_for(
                     self.profile, program, constants_differ=constants_differ
                 )
                 plan.last_iteration = last_iteration(program)
             finally:
                 self.phases.enter(before)
-            if not constants_differ:
-                self._plans[program.key] = plan
-            while len(self._plans) > MAX_PLANS:
+            if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
             self.recalled += 1
-            self._plans.move_to_end(key)
+            self._plans.move_to_end(form)
         return plan
 
     def plan_for(
@@ -348,7 +349,7 @@ class WebGPU(Connection):
 
     def has_planned(self, program: graph.Program) -> bool:
         """Return whether the plan of a program is known."""
-        return program.key in self._plans or program.form in self._plans
+        return program.form in self._plans
 
     def _plan_of(
         self, profile: AdapterProfile, program: graph.Program, candidate: Schedule

@@ -59,10 +59,9 @@ def writing_over(
 ) -> tuple[list[Dispatch], Kernel, dict[int, int]]:
     """Let outputs overwrite operands in `last`; see `lower.Family.over`.
 
-    Every load of such an
-    operand must be of the element that is stored at the same point, so that no invocation reads
-    what another one writes. Operands of gathers are therefore never overwritten. The returned
-    kernel loads from the output's slot instead.
+    Every load of such an operand must be of the element that is stored at the same point, so that
+    no invocation reads what another one writes. Operands of gathers are therefore never
+    overwritten. The returned kernel loads from the output's slot instead.
     """
     replaced: dict[int, int] = {}
     points = size_of(kernel.kept)

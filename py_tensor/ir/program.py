@@ -18,7 +18,8 @@ from py_tensor.ir.node import Meta, Node, Op, key_of
 from py_tensor.ir.op import View
 
 MIN_ITERATIONS = 3  # fewest equal iterations that count as a loop
-MIN_PARTS = 8  # a free view has at most this part of its operand's elements
+MIN_RATIO = 8  # an operand has at least so many times the elements of a free view of it
+MIN_VIEWS = 9  # of a result, from which number on they are free
 LARGE_VIEW = 1 << 14  # elements from which on it matters most how they are loaded
 FAR = 64  # larger distances are not distinguished when a period is guessed
 _number = attrgetter("number")
@@ -32,7 +33,7 @@ Step = tuple[Maker, tuple[int, ...]]  # the maker of a node, and the positions o
 class FreeView(NamedTuple):
     """A key without the offset, and the largest vector of neighbours that may be loaded from it."""
 
-    kind: int
+    key: int
     alignment: int
 
 
@@ -53,12 +54,15 @@ class Program:
         The positions of the results; `program_of` keeps the order of its results.
     overwritable : frozenset of int
         Large inputs that nothing can read after the program ran, so a plan may overwrite them.
+    known_views : dict, optional
+        The free views, if they are those of a longer program, which this one stands for.
     """
 
     nodes: list[Node]
     slots: dict[Node, int]
     outputs: Set[int]
     overwritable: frozenset[int] = frozenset()
+    known_views: dict[int, FreeView] | None = None
 
     @cached_property
     def key(self) -> tuple[int, ...]:
@@ -80,7 +84,7 @@ class Program:
         """The key without the offsets of free views; programs with equal forms can use one plan."""
         parts = list(self.key)
         for slot, view in self.free_views.items():
-            parts[slot] = -view.kind if slot in self.outputs else view.kind
+            parts[slot] = -view.key if slot in self.outputs else view.key
         return tuple(parts)
 
     @cached_property
@@ -97,6 +101,8 @@ class Program:
         computed before a loop over its rows: the last state of a loop may be a result, too. If the
         program writes to what is viewed, offsets decide what a kernel may overwrite.
         """
+        if self.known_views is not None:
+            return self.known_views
         views_of: dict[Node, list[int]] = {}
         for slot, node in enumerate(self.nodes):
             if isinstance(node.op, View) and node.inputs:
@@ -107,7 +113,7 @@ class Program:
         written = {node.inputs[0] for node in self.nodes if node.op.writes and node.inputs}
         for base in views_of.keys() - written:
             slots = views_of[base]
-            is_table = self.slots[base] in self.outputs and len(slots) > MIN_PARTS
+            is_table = self.slots[base] in self.outputs and len(slots) >= MIN_VIEWS
             for slot in slots if base.storage is not None or is_table else ():
                 node = self.nodes[slot]
                 view = _free_view(node.op, node.attrs, node.meta, base.meta)
@@ -116,17 +122,17 @@ class Program:
         return views
 
     @cached_property
-    def kinds(self) -> list[int]:
+    def keys(self) -> list[int]:
         """The key of each node, without the offset of a free view."""
-        kinds = list(map(_key, self.nodes))
+        keys = list(map(_key, self.nodes))
         for slot, view in self.free_views.items():
-            kinds[slot] = view.kind
-        return kinds
+            keys[slot] = view.key
+        return keys
 
     @cached_property
     def loops(self) -> list[Loop]:
         """The consecutive parts that repeat."""
-        return repetitions(self.kinds, self.operands, MIN_ITERATIONS, frozenset(self.inputs))
+        return repetitions(self.keys, self.operands, MIN_ITERATIONS, frozenset(self.inputs))
 
     @property
     def inputs(self) -> list[int]:
@@ -146,7 +152,7 @@ def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta) -> FreeView | None:
     The views of a few elements of several rows have the same alignment: otherwise a loop over rows
     of an odd size would need kernels with vectors for every fourth row, and others for the rest.
     """
-    if MIN_PARTS * meta.size > base.size:
+    if MIN_RATIO * meta.size > base.size:
         return None
     shape, strides, offset = attrs
     if len(base.shape) > 1 and meta.size < LARGE_VIEW:

@@ -250,7 +250,9 @@ class LazyDevice(Device):
                 self.collect()
             return
         else:
-            elements = below.op.work(below)
+            # That of a view of a view was counted with the other one.
+            operand = node.inputs[0]
+            elements = operand.meta.size if operand is not below else below.op.work(below)
         eager = self.eager
         if eager is not None and not _is_deferring.get():
             if replacing or len(DROPPED) > MAX_DROPPED:

@@ -38,7 +38,7 @@ class Start(NamedTuple):
 class Access:
     """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space.
 
-    If it has a `start`, each flush adds that. Then it equals no address without, or with another.
+    If it has a `start`, each flush adds that. Accesses with different starts are never equal.
     """
 
     strides: tuple[int, ...]

@@ -84,7 +84,7 @@ def cuts(
     rerolls : bool
         A kernel may run the iterations of a loop as a loop.
     """
-    order, slots, kinds = program.nodes, program.slots, program.kinds
+    order, slots, keys = program.nodes, program.slots, program.keys
     boundaries: list[int] = []
     rerolled: list[range] = []
     for first, end, period in program.loops:
@@ -110,7 +110,7 @@ def cuts(
         start = first + min(range(period), key=nbytes.__getitem__)
         ahead = start - period
         starts = ahead >= (boundaries[-1] if boundaries else 0) and all(
-            one == other for one, other in zip(kinds[ahead:start], kinds[start:], strict=False)
+            one == other for one, other in zip(keys[ahead:start], keys[start:], strict=False)
         )  # one more iteration precedes the loop, with other start values
         if rerolls and iterations > 1 and all(map(is_rerolled, order[start : start + period])):
             if starts and all(map(is_rerolled, order[ahead:start])):
@@ -282,7 +282,11 @@ def _shortened(program: Program, first: int, period: int, iterations: int) -> Sh
     wanted = {slot for slot in program.outputs if slot < early}
     wanted |= {slot - by for slot in program.outputs if slot >= end - 2 * period}
     slots = {node: slot for slot, node in enumerate(nodes)}
-    short = Program(nodes, slots, wanted, frozenset(map(earlier, program.overwritable)))
+    # Those of the whole program: whether views are free depends on their number, too.
+    free = program.free_views
+    later = ((slot, slot + by if slot >= end - by else slot) for slot in range(len(nodes)))
+    views = {slot: free[original] for slot, original in later if original in free}
+    short = Program(nodes, slots, wanted, frozenset(map(earlier, program.overwritable)), views)
     return Shortened(short, program, first, period, kept, iterations - kept, moves)
 
 

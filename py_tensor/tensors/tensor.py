@@ -458,7 +458,7 @@ class Tensor(Methods):
         own. Recording may wait for memory, and other tasks and threads may write to the tensor
         meanwhile. The node is then made again, so that it is made from the current node.
         """
-        replaces = view is None
+        replaces, holder = view is None, self if view is None else view
         if replaces and self._alias is not None:  # so that views keep no overwritten elements alive
             with WRITING:
                 self._forget_views()
@@ -471,7 +471,8 @@ class Tensor(Methods):
             node.taken += 1
             try:
                 if node.storage is None:
-                    # If the device computes pending nodes, to free memory, `before` is one of them.
+                    # If the device computes pending nodes first, to free memory, it computes
+                    # `before` as well: this tensor still holds it.
                     node.meta.device.record(node, replacing=replaces)
                 with WRITING:
                     if self._node is before:
@@ -486,7 +487,8 @@ class Tensor(Methods):
                         DROPPED.append(before)
                         return node
             except BaseException:
-                DROPPED.append(node)
+                if not (_has_node(holder) and holder._node is node):  # else it was taken before
+                    DROPPED.append(node)
                 raise
             DROPPED.append(node)
 
@@ -746,7 +748,7 @@ class Tensor(Methods):
         node = self._node
         if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
             return node.meta.device.read(node)
-        known = _bytes_known(node) if node.op.constant else None
+        known = _bytes_known(node) if node.op.constant else None  # most are none: no call
         if known is not None:
             return known
         node, layout = self._stored()

@@ -255,3 +255,19 @@ def test_loops_over_rows(width: int, dtype: str, device: str, rng: np.random.Gen
     for start in (0, 1, 5, 22):
         for got, expected in zip(program(pt, xs, start), program(np, a, start), strict=True):
             np.testing.assert_array_equal(got.numpy(), expected)
+
+
+@pytest.mark.computes
+def test_rows_of_a_pending_table_that_stand_still(device: str) -> None:
+    """One plan serves two loops over different rows, each the same row in every iteration.
+
+    The shortened program has fewer views of the table than make them free.
+    """
+    a, w = pt.ones((40, 8), device=device), pt.zeros((8, 8), device=device)
+    pt.realize(a, w)
+    for row in (3, 5, 0):
+        table = pt.cumsum(a, 0) * 1
+        x = a[0]
+        for _ in range(12):
+            x = x @ w + table[row]
+        same(x, np.full(8, row + 1, np.float32))

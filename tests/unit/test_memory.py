@@ -7,6 +7,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import count
 from threading import RLock, Semaphore, Thread, get_ident
 from typing import Any
 
@@ -20,10 +21,17 @@ from py_tensor.ir.node import DROPPED, Node
 from py_tensor.runtime.connection import CHECKED_ALLOCATION
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
+from py_tensor.runtime.registry import WRITING
 from py_tensor.schedule.order import FEW, OVERWRITTEN_BYTES, Uses, bottom
 from tests.environment import ROOT
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
-from tests.unit.test_faults import DEVICES, data, interrupted_at_every_line, realize
+from tests.unit.test_faults import (
+    DEVICES,
+    Interrupter,
+    data,
+    interrupted_at_every_line,
+    realize,
+)
 
 SIZE = 256 * MIB
 LARGE = OVERWRITTEN_BYTES
@@ -702,3 +710,26 @@ def test_threads_write_to_parts_of_their_own() -> None:
         [sys.executable, "-c", WRITERS], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_interrupts_at_every_line_of_a_write(gpu: GPU) -> None:
+    """The node that a tensor holds counts as held, or a later flush would overwrite it."""
+    values = gpu.tensor(*range(8))
+    for line in count(1):
+        x = gpu.tensor(*range(8))
+        view, y = x[2:5], pt.exp(values)
+        interrupter = Interrupter(["tensors"], line)
+        try:
+            with interrupter:
+                x[:] = y
+                _ = view._node
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        while WRITING._is_owned():  # tracing comes before the end of a context, a signal does not
+            WRITING.release()
+        gpu.device.collect()
+        assert all(t._node.live >= 1 for t in (x, view, y)), f"interrupted at {line}"
+        assert data(x) in (data(values), data(y))
+    assert line > 30
