@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from functools import wraps
-from inspect import signature
-from typing import Any, TypeVar
+from typing import Any
 
 from py_tensor.base.dtypes import DType
 from py_tensor.ir.node import Device, Node
 from py_tensor.runtime.pool import Storage
 from py_tensor.tensors.tensor import Tensor, tensor_of
-
-R = TypeVar("R")
 
 
 def from_host(op: str, array: Any, dtype: DType, device: Device) -> Tensor:
@@ -35,30 +31,6 @@ def naming(op: str) -> Generator[None]:
         if type(error) in _RENAMED and not words.startswith(f"{op}:"):
             error.args = (f"{op}: {words}",)  # the same error, with its cause and its traceback
         raise
-
-
-def hosted(parameters: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return a decorator for a function with NumPy's parameters, such as ``"x, base=2"``.
-
-    The function gets all arguments by name, and its errors name it.
-    """
-    declared = signature(eval(f"lambda {parameters}: None"))
-
-    def decorate(call: Callable[..., R]) -> Callable[..., R]:
-        op = call.__qualname__.removesuffix(".__init__")
-
-        @wraps(call)
-        def function(*args: Any, **options: Any) -> R:
-            with naming(op):
-                bound = declared.bind(*args, **options)
-                bound.apply_defaults()
-                return call(**bound.arguments)
-
-        result = signature(call).return_annotation
-        function.__signature__ = declared.replace(return_annotation=result)  # type: ignore
-        return function
-
-    return decorate
 
 
 _RENAMED = (

@@ -11,8 +11,9 @@ from copy import copy
 from itertools import product
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import hosted, naming
+from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import parse_shape
 from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import zeros
@@ -127,11 +128,18 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
     nop = _numpys("nop")
     shape = _numpys("shape")
 
-    @hosted(
-        "self, op, flags=None, op_flags=None, op_dtypes=None, order='K', casting='safe',"
-        " op_axes=None, itershape=None, buffersize=0"
-    )
-    def __init__(self, op: Any, flags: Any, op_dtypes: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        op: Any,
+        flags: Sequence[str] | None = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: str = "safe",
+        op_axes: Sequence[Sequence[int | None] | None] | None = None,
+        itershape: Sequence[int] | None = None,
+        buffersize: int = 0,
+    ) -> None:
         self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
         tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
@@ -141,12 +149,11 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         arrays = [None if x is None else _indices_of(x) for x in tensors]
         names_used = [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}]
         iterator, int64s = host.load_numpy().nditer, ["int64"] * count
-        self._indices = iterator(arrays, names_used, op_dtypes=int64s, **options)
-        several = isinstance(op_dtypes, list | tuple)
-        listed = cast("Sequence[Any]", op_dtypes) if several else [op_dtypes] * count
-        if len(listed) != count:
-            raise ValueError(f"nditer: {len(listed)} dtypes do not match {count} operands")
-        types = [None if dtype is None else dtypes.parse(dtype) for dtype in listed]
+        with naming("nditer"):
+            self._indices = iterator(
+                arrays, names_used, op_flags, int64s, order, op_axes=op_axes, itershape=itershape
+            )
+        types = _dtypes(op_dtypes, count)
         common = common_dtype(coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
@@ -162,7 +169,7 @@ class nditer(AbstractContextManager["nditer"]):  # noqa: N801 - NumPy's name
         self.dtypes = tuple(x.dtype for x in self.operands)
         self.reset()
 
-    def _allocated(self, number: int, dtype: dtypes.DType, device: Any) -> Tensor:
+    def _allocated(self, number: int, dtype: DType, device: Any) -> Tensor:
         """Return a tensor for an operand that NumPy has allocated, and number its elements."""
         indices = self._indices.operands[number]
         indices[...] = host.load_numpy().arange(indices.size).reshape(indices.shape)
@@ -270,10 +277,18 @@ def _indices_of(x: Tensor) -> Any:
     return array
 
 
-def _in_dtype(x: Tensor, dtype: dtypes.DType, *, is_output: bool) -> Tensor:
+def _in_dtype(x: Tensor, dtype: DType, *, is_output: bool) -> Tensor:
     if is_output and dtype is not x.dtype:
         raise ValueError(f"nditer: an output of {x.dtype} cannot be iterated as {dtype}")
     return converted(x, dtype)
+
+
+def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
+    several = isinstance(op_dtypes, list | tuple)
+    names = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
+    if len(names) != count:
+        raise ValueError(f"nditer: {len(names)} dtypes do not match {count} operands")
+    return [None if name is None else dtypes.parse(name) for name in names]
 
 
 # -- Iterators ----------------------------------------------------------------------------------

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from operator import index
 from typing import Any
 
-from py_tensor.adapters.hosted import from_host, hosted, naming
+from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DTypeError, check_option
 from py_tensor.convert import formatting
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.convert.printing import format_rows, format_str, in_double
-from py_tensor.ops.operands import Operand, own_dtype
+from py_tensor.ir.node import Device
+from py_tensor.ops.operands import Operand
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -30,12 +31,22 @@ __all__ = [
 # -- Tensors ------------------------------------------------------------------------------------
 
 
-@hosted(
-    "a, max_line_width=None, precision=None, suppress_small=None, separator=' ', prefix='', *,"
-    " formatter=None, threshold=None, edgeitems=None, sign=None, floatmode=None, suffix='',"
-    " legacy=None"
-)
-def array2string(a: Operand, separator: str, prefix: str, suffix: str, **options: Any) -> str:
+def array2string(
+    a: Operand,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    formatter: dict[str, Any] | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    sign: str | None = None,
+    floatmode: str | None = None,
+    suffix: str = "",
+    legacy: bool | None = None,
+) -> str:
     """Return the elements as a string in brackets.
 
     Parameters
@@ -57,29 +68,43 @@ def array2string(a: Operand, separator: str, prefix: str, suffix: str, **options
     '[1.5, 2.2]'
     """
     x = tensor_of(a, "array2string")
-    changed = _changed(**options)
+    options = formatting.changed(
+        linewidth=max_line_width, precision=precision, suppress=suppress_small,
+        threshold=threshold, edgeitems=edgeitems, sign=sign, floatmode=floatmode, legacy=legacy,
+        **({} if formatter is None else {"formatter": formatter}),
+    )  # fmt: skip
     if not x.size:
         return "[]"
-    changed = replace(changed, linewidth=max(1, changed.linewidth - len(suffix)))
-    shown = formatting.elements(x, changed)
-    return format_rows(*shown, separator=separator, prefix=prefix, options=changed)
+    options = replace(options, linewidth=max(1, options.linewidth - len(suffix)))
+    shown = formatting.elements(x, options)
+    return format_rows(*shown, separator=separator, prefix=prefix, options=options)
 
 
-@hosted("arr, max_line_width=None, precision=None, suppress_small=None")
-def array_repr(arr: Tensor, **options: Any) -> str:
+def array_repr(
+    arr: Tensor,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
     """Return the `repr` of a tensor, with some options of `array2string`."""
-    return formatting.repr_of(tensor_of(arr, "array_repr"), _changed(**options))
+    x = tensor_of(arr, "array_repr")
+    return formatting.repr_of(x, _some(max_line_width, precision, suppress_small))
 
 
-@hosted("a, max_line_width=None, precision=None, suppress_small=None")
-def array_str(a: Tensor, **options: Any) -> str:
+def array_str(
+    a: Tensor,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
     """Return the `str` of a tensor, with some options of `array2string`."""
-    changed = _changed(**options)
-    return format_str(*formatting.elements(tensor_of(a, "array_str"), changed), options=changed)
+    x = tensor_of(a, "array_str")
+    options = _some(max_line_width, precision, suppress_small)
+    return format_str(*formatting.elements(x, options), options=options)
 
 
-def _changed(max_line_width: Any, suppress_small: Any, **options: Any) -> Any:
-    return formatting.changed(linewidth=max_line_width, suppress=suppress_small, **options)
+def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -> Any:
+    return formatting.changed(linewidth=linewidth, precision=precision, suppress=suppress)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -109,11 +134,17 @@ def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, N
 # -- Numbers ------------------------------------------------------------------------------------
 
 
-@hosted(
-    "x, precision=None, unique=True, fractional=True, trim='k', sign=False, pad_left=None,"
-    " pad_right=None, min_digits=None"
-)
-def format_float_positional(x: Any, **options: Any) -> str:
+def format_float_positional(
+    x: Any,
+    precision: int | None = None,
+    unique: bool = True,
+    fractional: bool = True,
+    trim: str = "k",
+    sign: bool = False,
+    pad_left: int | None = None,
+    pad_right: int | None = None,
+    min_digits: int | None = None,
+) -> str:
     """Format a number in positional notation.
 
     Parameters
@@ -149,15 +180,24 @@ def format_float_positional(x: Any, **options: Any) -> str:
     >>> pt.format_float_positional(pt.pi, precision=3), pt.format_float_positional(2.0, trim="-")
     ('3.142', '2')
     """
-    number = _number(x, options, is_scientific=False)
-    return host.load_numpy().format_float_positional(number, **options)
+    np = host.load_numpy()
+    with naming("format_float_positional"):
+        return np.format_float_positional(
+            _number(x, precision, min_digits, total=not fractional) if unique else _read(x),
+            precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits,
+        )  # fmt: skip
 
 
-@hosted(
-    "x, precision=None, unique=True, trim='k', sign=False, pad_left=None, exp_digits=None,"
-    " min_digits=None"
-)
-def format_float_scientific(x: Any, **options: Any) -> str:
+def format_float_scientific(
+    x: Any,
+    precision: int | None = None,
+    unique: bool = True,
+    trim: str = "k",
+    sign: bool = False,
+    pad_left: int | None = None,
+    exp_digits: int | None = None,
+    min_digits: int | None = None,
+) -> str:
     """Format a number in scientific notation.
 
     Parameters
@@ -167,20 +207,29 @@ def format_float_scientific(x: Any, **options: Any) -> str:
     exp_digits : int, optional
         The minimum number of digits of the exponent, by default two.
     """
-    number = _number(x, options, is_scientific=True)
-    return host.load_numpy().format_float_scientific(number, **options)
+    np = host.load_numpy()
+    with naming("format_float_scientific"):
+        return np.format_float_scientific(
+            _number(x, precision, min_digits, scientific=True) if unique else _read(x),
+            precision, unique, trim, sign, pad_left, exp_digits, min_digits,
+        )  # fmt: skip
 
 
-def _number(x: Any, options: dict[str, Any], *, is_scientific: bool) -> Any:
+def _read(x: Any) -> Any:
+    """Return a number for NumPy, with the dtype of a tensor's element."""
+    return on_host(x)[()] if isinstance(x, Tensor) else x
+
+
+def _number(
+    x: Any, most: int | None, least: int | None, *, scientific: bool = False, total: bool = False
+) -> Any:
     """Return a number for NumPy whose shortest digits are those of a tensor's element."""
-    if not isinstance(x, Tensor):
-        return x
-    value, least, most = on_host(x)[()], options["min_digits"], options["precision"]
-    if not options["unique"] or x.dtype.is_numpys or x.ndim or not isfinite(value):
+    value = _read(x)
+    if not isinstance(x, Tensor) or x.dtype.is_numpys or x.ndim or not isfinite(value):
         return value
-    if not options.get("fractional", True):  # the one before the point counts, with an exponent
+    if total:  # the one before the point too, if there is an exponent
         most, least = (None if n is None else max(0, n - 1) for n in (most, least))
-        is_scientific = True
+    is_scientific = scientific or total
     return in_double(x.dtype.name, float(value), most, least, is_scientific=is_scientific)
 
 
@@ -221,11 +270,20 @@ def binary_repr(num: Any, width: int | None = None) -> str:
         return host.load_numpy().binary_repr(index(num), width)
 
 
-@hosted(
-    "fname, X, fmt='%.18e', delimiter=' ', newline='\\n', header='', footer='', comments='# ',"
-    " encoding=None"
-)
-def savetxt(fname: Any, X: Operand, encoding: Any, **options: Any) -> None:  # noqa: N803
+Converter = Callable[[str], Any]
+
+
+def savetxt(
+    fname: Any,
+    X: Operand,  # noqa: N803 - NumPy's name
+    fmt: Any = "%.18e",
+    delimiter: str = " ",
+    newline: str = "\n",
+    header: str = "",
+    footer: str = "",
+    comments: str = "# ",
+    encoding: str | None = None,
+) -> None:
     """Write a matrix to a text file with a line for each row; a vector is written as a column.
 
     Parameters
@@ -250,16 +308,31 @@ def savetxt(fname: Any, X: Operand, encoding: Any, **options: Any) -> None:  # n
         If the tensor has more than two axes, or the number of formats does not match the number of
         columns.
     """
+    np = host.load_numpy()
     x = on_host(tensor_of(X, "savetxt"))
-    host.load_numpy().savetxt(fname, x, encoding=encoding or "latin1", **options)
+    with naming("savetxt"):
+        np.savetxt(
+            fname, x, fmt, delimiter, newline, header, footer, comments, encoding or "latin1"
+        )
 
 
-@hosted(
-    "fname, dtype=float, comments='#', delimiter=None, converters=None, skiprows=0, usecols=None,"
-    " unpack=False, ndmin=0, encoding=None, max_rows=None, *, quotechar=None, like=None,"
-    " device=None"
-)
-def loadtxt(fname: Any, dtype: object, like: Any, device: Any, **options: Any) -> Tensor:
+def loadtxt(
+    fname: Any,
+    dtype: object = float,
+    comments: str | Sequence[str] | None = "#",
+    delimiter: str | None = None,
+    converters: dict[int, Converter] | Converter | None = None,
+    skiprows: int = 0,
+    usecols: int | Sequence[int] | None = None,
+    unpack: bool = False,
+    ndmin: int = 0,
+    encoding: str | None = None,
+    max_rows: int | None = None,
+    *,
+    quotechar: str | None = None,
+    like: Any = None,
+    device: str | Device | None = None,
+) -> Tensor:
     """Load a text file of numbers with the same number of columns in each line.
 
     Parameters
@@ -304,21 +377,46 @@ def loadtxt(fname: Any, dtype: object, like: Any, device: Any, **options: Any) -
     tensor([[1, 2],
             [3, 4]])
     """
-    target = dtypes.parse(dtype)
+    np, target = host.load_numpy(), dtypes.parse(dtype)
     # In WebAssembly NumPy reads 300 as 44 for uint8; here the conversion checks the range.
     is_narrow = target.is_integer and target.itemsize < 8
-    array = host.load_numpy().loadtxt(fname, "int64" if is_narrow else target.host, **options)
+    with naming("loadtxt"):
+        array = np.loadtxt(
+            fname, "int64" if is_narrow else target.host, comments, delimiter, converters, skiprows,
+            usecols, unpack, ndmin, encoding, max_rows, quotechar=quotechar,
+        )  # fmt: skip
     return from_host("loadtxt", array, target, parse(device))
 
 
-@hosted(
-    "fname, dtype=float, comments='#', delimiter=None, skip_header=0, skip_footer=0,"
-    " converters=None, missing_values=None, filling_values=None, usecols=None, names=None,"
-    " excludelist=None, deletechars='', replace_space='_', autostrip=False, case_sensitive=True,"
-    " defaultfmt='f%i', unpack=None, usemask=False, loose=True, invalid_raise=True, max_rows=None,"
-    " encoding=None, *, ndmin=0, like=None, device=None"
-)
-def genfromtxt(fname: Any, dtype: object, device: Any, **options: Any) -> Tensor:
+def genfromtxt(
+    fname: Any,
+    dtype: object = float,
+    comments: str | None = "#",
+    delimiter: str | int | Sequence[int] | None = None,
+    skip_header: int = 0,
+    skip_footer: int = 0,
+    converters: dict[int, Converter] | None = None,
+    missing_values: Any = None,
+    filling_values: Any = None,
+    usecols: int | Sequence[int] | None = None,
+    names: None = None,
+    excludelist: None = None,
+    deletechars: str = "",
+    replace_space: str = "_",
+    autostrip: bool = False,
+    case_sensitive: bool = True,
+    defaultfmt: str = "f%i",
+    unpack: bool | None = None,
+    usemask: bool = False,
+    loose: bool = True,
+    invalid_raise: bool = True,
+    max_rows: int | None = None,
+    encoding: str | None = None,
+    *,
+    ndmin: int = 0,
+    like: Any = None,
+    device: str | Device | None = None,
+) -> Tensor:
     """Load a text file of numbers, with support for missing values.
 
     Parameters
@@ -357,15 +455,19 @@ def genfromtxt(fname: Any, dtype: object, device: Any, **options: Any) -> Tensor
     DTypeError
         If `names` or `usemask` is used.
     """
-    unpack, ndmin, _ = (options.pop(name) for name in ("unpack", "ndmin", "like"))
-    if options["names"] is not None or options["usemask"]:
+    if names is not None or usemask:
         raise DTypeError("genfromtxt: names and usemask are not supported")
     np = host.load_numpy()
     is_path = isinstance(fname, str) or hasattr(fname, "__fspath__")
     source = fname if is_path else [*fname]
 
     def read(read_dtype: str | None) -> Any:
-        return np.genfromtxt(source, read_dtype, ndmin=2, **options)
+        with naming("genfromtxt"):
+            return np.genfromtxt(
+                source, read_dtype, comments, delimiter, skip_header, skip_footer, converters,
+                missing_values, filling_values, usecols, autostrip=autostrip, loose=loose,
+                invalid_raise=invalid_raise, max_rows=max_rows, encoding=encoding, ndmin=2,
+            )  # fmt: skip
 
     check_option("genfromtxt", "ndmin", ndmin, (0, 1, 2))
     rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).host)
@@ -373,7 +475,9 @@ def genfromtxt(fname: Any, dtype: object, device: Any, **options: Any) -> Tensor
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
     rows = rows if ndmin == 2 else np.squeeze(rows)
     rows = np.atleast_1d(rows) if ndmin == 1 else rows
-    target = own_dtype("genfromtxt", rows) if dtype is None else dtypes.parse(dtype)
+    read_dtype = rows.dtype
+    default = dtypes.of_host("genfromtxt", read_dtype.kind, read_dtype.itemsize, read_dtype.name)
+    target = default if dtype is None else dtypes.parse(dtype)
     return from_host("genfromtxt", rows.T if unpack else rows, target, parse(device))
 
 
@@ -395,8 +499,15 @@ def _least_dtype(read: Callable[[str | None], Any]) -> str:
     return common.name
 
 
-@hosted("string, dtype=float, count=-1, *, sep, like=None, device=None")
-def fromstring(string: str, dtype: object, count: int, sep: str, like: Any, device: Any) -> Tensor:
+def fromstring(
+    string: str,
+    dtype: object = float,
+    count: int = -1,
+    *,
+    sep: str,
+    like: Any = None,
+    device: str | Device | None = None,
+) -> Tensor:
     """Create a vector from the numbers in a string.
 
     Parameters
@@ -424,7 +535,7 @@ def fromstring(string: str, dtype: object, count: int, sep: str, like: Any, devi
         words.pop()
     if count > len(words):
         raise ValueError(f"fromstring: the text has {len(words)} numbers, not {count}")
-    # NumPy's function warns of a text that is not a number.
-    array = np.array(words if count < 0 else words[:count], object)
-    array = (array.astype(float) if target.is_bool else array).astype(target.host)
+    with naming("fromstring"):  # NumPy's function warns of a text that is not a number
+        array = np.array(words if count < 0 else words[:count], object)
+        array = (array.astype(float) if target.is_bool else array).astype(target.host)
     return from_host("fromstring", array, target, parse(device))

@@ -15,8 +15,9 @@ from py_tensor.base.errors import DeviceError, DeviceLostError, DTypeError, Stal
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile, Choices, tuning_parameters
 from py_tensor.codegen.lower import Lowered, assembled, lower_each
-from py_tensor.codegen.program import LoweredKernel, Program, Programs, Slab, size_class
+from py_tensor.codegen.program import LoweredKernel, Program, Programs
 from py_tensor.codegen.rows import fits
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.ir import program as graph
 from py_tensor.ir.bind import set_storage
 from py_tensor.ir.node import Meta, Node, Notes

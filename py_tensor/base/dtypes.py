@@ -355,6 +355,8 @@ def common(operands: Sequence[DType]) -> DType:
     As in NumPy, floats come before integers: uint8 and int8 are int16 together, which beside
     float16 needs float32, but each of them alone fits float16.
     """
+    if len(set(operands)) == 1:
+        return operands[0]
     if len(operands) > 2:
         operands = sorted(operands, key=lambda dtype: KINDS.index(dtype.kind), reverse=True)
     return reduce(promote, operands)

@@ -12,11 +12,12 @@ from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
 from py_tensor.codegen.matmul import lower_contraction
-from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs, Slab, keep, size_class
+from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs, keep
 from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
 from py_tensor.schedule.body import Check

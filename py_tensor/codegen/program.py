@@ -13,9 +13,6 @@ from py_tensor.schedule.body import Access, Const
 from py_tensor.schedule.kernel import FAULTS
 
 _WORD = 2**32
-MIB = 1 << 20
-_LARGE_STEP = MIB // 4
-_LEAST = 256  # bytes: the largest alignment that WebGPU requires for the offset of a binding
 ROWS = (64, 256, 1024, 4096)  # sizes in vectors of a block with rows; every device allows the last
 
 
@@ -213,31 +210,6 @@ class LoweredKernel:
 
 
 # -- Buffers ------------------------------------------------------------------------------------
-
-
-def size_class(nbytes: int) -> int:
-    """Return the size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
-    if nbytes <= _LEAST:
-        return _LEAST
-    if nbytes <= MIB:
-        return 1 << (nbytes - 1).bit_length()
-    return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
-
-
-class Slab(NamedTuple):
-    """A buffer that is cut into slices of one size class (suballocation).
-
-    One dispatch writes all slices through one binding. After that, each slice is read like a
-    separate buffer. WebGPU does not allow a dispatch to read one part of a buffer and write
-    another, so the slab is reused only when none of its slices is needed.
-    """
-
-    slice_bytes: int
-    slices: int
-
-    @property
-    def nbytes(self) -> int:
-        return self.slice_bytes * self.slices
 
 
 # -- Programs -----------------------------------------------------------------------------------

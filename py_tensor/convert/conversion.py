@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array as packed
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from struct import unpack
@@ -36,8 +36,6 @@ __all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
 _NESTED = {list, tuple, range}
 _KINDS = dict(zip("?bhilqnBHILQNefd", "biiiiiiuuuuuufff", strict=True))
 """Maps buffer formats to NumPy's names of kinds."""
-_Kinds = dict[DType, None]
-"""A set of dtypes, in the order in which they are promoted."""
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
@@ -315,7 +313,7 @@ def _from_known(
     """
     if is_recording() or len(elements) > MAX_AT_ONCE or not (dtype is None or dtype.is_floating):
         return None
-    values, kinds = list[Any](), _Kinds()
+    values, kinds = list[Any](), dict[DType, None]()
     for x in elements:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -357,7 +355,7 @@ def _from_nested(
         array = host.load_numpy().array(elements).reshape(shape)
         return _from_array(array, dtype, parse(device), op)
     else:
-        values, kinds = list[Any](), _Kinds()
+        values, kinds = list[Any](), dict[DType, None]()
         _flatten(data, shape, values, kinds, dtype, op)
     return _from_values(values, shape, dtype or _widest(kinds), parse(device), op)
 
@@ -448,7 +446,12 @@ _READ: dict[Callable[[Any], Any], Callable[[Any], Any]] = {
 
 
 def _flatten(
-    data: Any, shape: Shape, values: list[Any], kinds: _Kinds, dtype: DType | None, op: str
+    data: Any,
+    shape: Shape,
+    values: list[Any],
+    kinds: dict[DType, None],
+    dtype: DType | None,
+    op: str,
 ) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
     if isinstance(data, Scalar):
@@ -491,7 +494,7 @@ def _ragged(op: str, expected: str, got: str) -> ShapeError:
     return ShapeError(f"{op}: the lists are ragged: expected {expected}, got {got}")
 
 
-def _widest(kinds: _Kinds) -> DType:
+def _widest(kinds: Mapping[DType, None]) -> DType:
     """Return the common dtype. The order matters, because promotion is not associative."""
     return reduce(dtypes.promote, kinds) if kinds else dtypes.DEFAULT.floating
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from threading import local
 from types import ModuleType
 from typing import Any
 
@@ -61,29 +63,38 @@ REGISTERING: dict[str, Callable[[Any], None]] = {
 """Modules, and what registers tensors with them."""
 
 
-class _Finder(MetaPathFinder):
-    """A finder that intercepts only the imports of modules in `REGISTERING`.
+class _Registering(Loader):
+    """A loader that loads a module with its own loader, and then registers tensors with it."""
 
-    The module's own loader loads it; then tensors are registered with it.
-    """
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        REGISTERING[module.__name__](module)
+
+
+class _Finder(MetaPathFinder):
+    """A finder that intercepts only the imports of modules in `REGISTERING`."""
+
+    def __init__(self) -> None:
+        self._thread = local()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in REGISTERING:
+        if fullname not in REGISTERING or getattr(self._thread, "is_asking", False):
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        specs = (finder.find_spec(fullname, path, target) for finder in others)
-        spec = next((spec for spec in specs if spec is not None), None)
+        self._thread.is_asking = True  # the other finders
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._thread.is_asking = False
         if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def execute_and_register(module: ModuleType) -> None:
-                execute(module)
-                if module.__name__ == fullname:  # a loader may be that of other modules, too
-                    REGISTERING[fullname](module)
-
-            setattr(spec.loader, "exec_module", execute_and_register)  # noqa: B010 - for pyright
+            spec.loader = _Registering(spec.loader)
         return spec
 
 

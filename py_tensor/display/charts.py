@@ -586,8 +586,10 @@ def _real_edges(low: float, high: float, bins: int, is_single: bool) -> list[flo
 async def _counts(x: Tensor, edges: Sequence[Any], blocking: bool) -> Counts:
     """Count the elements in each bin, and those that are not finite."""
     if x.dtype.is_floating:
-        most = x.dtype.highest
-        *first, last = [min(max(edge, -most), most) for edge in edges]
+        most, last = x.dtype.highest, edges[-1]
+        # Beyond the dtype: no finite element is there, and infinities are counted separately.
+        first = [INFINITY if edge > most else max(edge, -most) for edge in edges[:-1]]
+        last = -INFINITY if last < -most else min(last, most)
     else:  # The first integer of each bin, and the first one above the last bin.
         low, high = int(x.dtype.lowest), int(x.dtype.highest)
         whole = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]

@@ -299,7 +299,11 @@ def _are_shown(series: Json, bundle: Json) -> list[bool]:
 
 def _runs(series: Json, bundle: Json) -> list[Run]:
     """Return the coordinates of the points that are shown; one that is not parts a line."""
-    points = zip(_are_shown(series, bundle), series["x"], series["y"], strict=True)
+    x, y = series["x"], series["y"]
+    is_linear = bundle["xscale"] == bundle["yscale"] == "linear"
+    if x and is_linear and None not in x and None not in y:
+        return [(x, y)]
+    points = zip(_are_shown(series, bundle), x, y, strict=True)
     runs: list[Run] = []
     for is_shown, group in groupby(points, itemgetter(0)):
         if is_shown:

@@ -346,6 +346,10 @@ class Movement(Op):
         is_whole = size_of(shape) == node.inputs[0].meta.size and is_injective(shape, strides)
         return node.inputs if is_whole else ()
 
+    def work(self, node: Node) -> int:
+        below = node.inputs[0]
+        return below.meta.size if below.op.reads_by_map else below.op.work(below)
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.moved(run.np, operands[0], _layout(self, node.attrs, operands[0].shape))
 

@@ -118,35 +118,42 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     def part(*ends: int | None) -> Tensor:
         return sliced(x, axis, *ends)
 
-    def at_end(start: int, turn: int, a: Any, b: Any) -> Tensor:
-        """Return the derivative at an end, from two or three elements with gaps `a` and `b`."""
-        f, g, *more = (part(k, k + 1) for k in range(start, start + turn * (edge_order + 1), turn))
-        if edge_order == 1:
-            return (g - f if turn == 1 else f - g) / a
-        a, b, (h,) = a * turn, b * turn, more
-        return (a + b) / (a * b) * g - (2 * a + b) / (a * (a + b)) * f - a / (b * (a + b)) * h
+    def rise(start: int) -> Tensor:
+        return part(start + 1, start + 2) - part(start, start + 1)
 
     number = number_like(step)
     step = step if number is None else number
     points = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
     if points is None or not points.ndim:
         inside = (part(2, None) - part(None, -2)) / (step * 2)
-        ends = (step,) * 4
-    elif points.shape != (n,):
+        if edge_order == 1:
+            return concat([rise(0) / step, inside, rise(n - 2) / step], axis)
+        first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
+        last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
+        return concat([first, inside, last], axis)
+    if points.shape != (n,):
         words = f"do not match axis {axis} of {x.shape}"
         raise ShapeError(f"gradient: coordinates of shape {points.shape} {words}")
-    else:
-        gaps = as_floating(points, "gradient")
-        gaps = (gaps[1:] - gaps[:-1]).reshape(n - 1, *(1,) * (x.ndim - axis - 1))
-        before, behind = gaps[:-1], gaps[1:]
-        whole = before + behind
-        inside = (
-            -behind / (before * whole) * part(None, -2)
-            + (behind - before) / (before * behind) * part(1, -1)
-            + before / (behind * whole) * part(2, None)
-        )
-        ends = gaps[:1], gaps[1:2], gaps[n - 2 :], gaps[n - 3 : n - 2]
-    return concat([at_end(0, 1, *ends[:2]), inside, at_end(n - 1, -1, *ends[2:])], axis)
+    gaps = as_floating(points, "gradient")
+    gaps = (gaps[1:] - gaps[:-1]).reshape(n - 1, *(1,) * (x.ndim - axis - 1))
+    before, behind = gaps[:-1], gaps[1:]
+    whole = before + behind
+    inside = (
+        -behind / (before * whole) * part(None, -2)
+        + (behind - before) / (before * behind) * part(1, -1)
+        + before / (behind * whole) * part(2, None)
+    )
+    if edge_order == 1:
+        return concat([rise(0) / gaps[:1], inside, rise(n - 2) / gaps[-1:]], axis)
+
+    def at_end(start: int, turn: int, a: Tensor, b: Tensor) -> Tensor:
+        """Return the derivative at an end, from three elements with gaps `a` and `b`."""
+        f, g, h = (part(k, k + 1) for k in range(start, start + 3 * turn, turn))
+        return (a + b) / (a * b) * g - (2 * a + b) / (a * (a + b)) * f - a / (b * (a + b)) * h
+
+    first = at_end(0, 1, gaps[:1], gaps[1:2])
+    last = at_end(n - 1, -1, gaps[n - 2 :], gaps[n - 3 : n - 2])
+    return concat([first, inside, -last], axis)
 
 
 def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:

@@ -14,7 +14,6 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, cast
 
-from py_tensor.adapters.hosted import hosted
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DeviceError, DTypeError, check_option
@@ -121,12 +120,15 @@ def _write(file: Any, x: Tensor) -> None:
 # -- Reading ------------------------------------------------------------------------------------
 
 
-@hosted(
-    "file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding='ASCII', *,"
-    " max_header_size=10000, device=None"
-)
 def load(
-    file: Any, mmap_mode: Any, allow_pickle: bool, max_header_size: int, device: Any, **others: Any
+    file: Any,
+    mmap_mode: str | None = None,
+    allow_pickle: bool = False,
+    fix_imports: bool = True,
+    encoding: str = "ASCII",
+    *,
+    max_header_size: int = 10000,
+    device: str | Device | None = None,
 ) -> Any:
     """Load a file that `save`, `savez` or NumPy wrote.
 
@@ -335,9 +337,14 @@ def _up_to(op: str, file: Any, count: int) -> bytes:
 # -- Elements without a header ------------------------------------------------------------------
 
 
-@hosted("buffer, dtype=float, count=-1, offset=0, *, like=None, device=None")
 def frombuffer(
-    buffer: Any, dtype: object, count: int, offset: int, like: Any, device: Any
+    buffer: Any,
+    dtype: object = float,
+    count: int = -1,
+    offset: int = 0,
+    *,
+    like: Any = None,
+    device: str | Device | None = None,
 ) -> Tensor:
     r"""Create a vector from a copy of the bytes of a buffer.
 

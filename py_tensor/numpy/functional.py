@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import hosted, naming
+from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
@@ -72,13 +72,19 @@ class vectorize:  # noqa: N801 - NumPy's name
         with read-only tensors, once for each index of the other axes, and nothing is read.
     """
 
-    @hosted("self, pyfunc=None, otypes=None, doc=None, excluded=None, cache=False, signature=None")
     def __init__(
-        self, pyfunc: Any, otypes: Any, doc: Any, excluded: Any, cache: bool, signature: str | None
+        self,
+        pyfunc: Callable[..., Any] | None = None,
+        otypes: Sequence[Any] | None = None,
+        doc: str | None = None,
+        excluded: Iterable[int | str] | None = None,
+        cache: bool = False,
+        signature: str | None = None,
     ) -> None:
         self.signature, self.cache = signature, cache
         if signature is not None:
-            host.load_numpy().vectorize(abs, signature=signature)  # raises for an invalid one
+            with naming("vectorize"):  # raises for an invalid one
+                host.load_numpy().vectorize(abs, signature=signature)
         self.otypes = otypes
         self.excluded: frozenset[int | str] = frozenset(excluded or ())
         self.pyfunc: Any = None

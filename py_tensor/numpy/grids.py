@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import from_host, hosted
+from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
@@ -88,9 +88,16 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
 # -- Ranges -------------------------------------------------------------------------------------
 
 
-@hosted("start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, *, device=None")
 def logspace(
-    start: Operand, stop: Operand, base: Operand, dtype: object, device: Any, **options: Any
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Operand = 10.0,
+    dtype: object = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Tensor:
     """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
 
@@ -101,14 +108,14 @@ def logspace(
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
             base = tensor_of(base, "logspace", device=device)
         start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
-        base = expand_dims(as_floating(base, "logspace"), options["axis"])
+        base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(operands.real_number_of("logspace", "base", base))
-        numbers = _by_numpy("logspace", start, stop, base=base, **options)
+        numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
         if numbers is not None:
             powers = from_host("logspace", numbers, _default_of(numbers), parse(device))
             return _rounded(powers, dtype)
-    exponents = linspace(start, stop, device=device, **options)
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
 
 
@@ -119,16 +126,16 @@ def _are_real(ends: Operand) -> bool:
     return isinstance(ends, int | float)
 
 
-def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, axis: int, **options: Any) -> Any:
+def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
     """Return NumPy's numbers between numbers or lists of them; None between other ends."""
     if not (is_array_like(start) or is_array_like(stop)):
         start, stop = (operands.number_of(op, "an end", v) for v in (start, stop))
     elif not _are_real((start, stop)):
         return None
-    np = host.load_numpy()
+    np, axis = host.load_numpy(), options[-1]
     normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
-    with np.errstate(all="ignore"):
-        return getattr(np, op)(start, stop, whole_number(op, "num", num), axis=axis, **options)
+    with naming(op), np.errstate(all="ignore"):
+        return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
 
 
 def _default_of(numbers: Any) -> dtypes.DType:
@@ -145,8 +152,16 @@ def _rounded(x: Tensor, dtype: object) -> Tensor:
     return converted(x, target)
 
 
-@hosted("start, stop, num=50, endpoint=True, dtype=None, axis=0, *, device=None")
-def geomspace(start: Operand, stop: Operand, dtype: object, device: Any, **options: Any) -> Tensor:
+def geomspace(
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: object = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Tensor:
     """Return `num` numbers from `start` to `stop` in geometric progression.
 
     If both ends are numbers or lists of them, the result is computed on the host by NumPy. Ends
@@ -161,11 +176,11 @@ def geomspace(start: Operand, stop: Operand, dtype: object, device: Any, **optio
     """
     target = None if dtype is None else dtypes.parse(dtype)
     wide = "D" if target is not None and target.is_complex else None
-    numbers = _by_numpy("geomspace", start, stop, dtype=wide, **options)
+    numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
     if numbers is None:
         if not any(isinstance(v, Tensor) for v in (start, stop)):
             start = tensor_of(start, "geomspace", device=device)
-        return _rounded(_between(start, stop, **options), dtype)
+        return _rounded(_between(start, stop, num, endpoint, axis), dtype)
     target = target or _default_of(numbers)
     numbers = numbers if target.is_complex else numbers.real
     if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10

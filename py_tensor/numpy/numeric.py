@@ -9,7 +9,6 @@ from functools import reduce
 from types import GenericAlias
 from typing import Any, NoReturn, cast
 
-from py_tensor.adapters.hosted import hosted
 from py_tensor.backends.choice import default_device, parse
 from py_tensor.base import dtypes
 from py_tensor.base.dtype_attributes import is_numpy_scalar
@@ -135,8 +134,13 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         _settings.update(self._before.pop())
 
 
-@hosted("all=None, divide=None, over=None, under=None, invalid=None")
-def seterr(**options: str | None) -> dict[str, str]:
+def seterr(
+    all: str | None = None,
+    divide: str | None = None,
+    over: str | None = None,
+    under: str | None = None,
+    invalid: str | None = None,
+) -> dict[str, str]:
     """Accepted, like `errstate`; returns the old settings, as in NumPy.
 
     They are always "ignore": "raise", "warn" and others are treated as "ignore".

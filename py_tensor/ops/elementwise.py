@@ -548,7 +548,8 @@ def clip(
     x = a if isinstance(a, Scalar) else tensor_beside("clip", a, min, max)
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
-    if not (min is None or max is None):
+    kinds = {v.dtype if isinstance(v, Tensor) else None for v in (x, min, max)}
+    if not (min is None or max is None or (len(kinds) == 1 and None not in kinds)):
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
         if others:  # the dtype of all three, in which a Python number is a limit too
             x = in_dtype("clip", x, common_dtype(coerce("clip", (x, *others))))

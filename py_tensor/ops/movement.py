@@ -475,8 +475,10 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     operands = [x if isinstance(x, Tensor) else beside(wide, x, op, own_device) for x in tensors]
     if not operands:
         raise ValueError(f"{op}: needs at least one tensor")
-    if any(x.device is not operands[0].device for x in operands):
-        return _together(op, on_one_device(op, operands))
+    device = operands[0].device
+    for x in operands:
+        if x.device is not device:
+            return _together(op, on_one_device(op, operands))
     dtype = dtypes.common([x.dtype for x in operands])
     return [converted(x, dtype) for x in operands]
 

@@ -19,7 +19,7 @@ from py_tensor.base.errors import DeviceError, DeviceLostError
 from py_tensor.base.layout import Layout
 from py_tensor.codegen import trial
 from py_tensor.codegen.adapter_profile import AdapterProfile, kept_choices
-from py_tensor.codegen.program import MIB
+from py_tensor.codegen.slabs import MIB
 from py_tensor.ir.node import Node
 from py_tensor.runtime.failures import (
     OF_THIS_CALL,

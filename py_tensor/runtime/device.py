@@ -250,9 +250,7 @@ class LazyDevice(Device):
                 self.collect()
             return
         else:
-            # That of a view of a view was counted with the other one.
-            operand = node.inputs[0]
-            elements = operand.meta.size if operand is not below else below.op.work(below)
+            elements = node.op.work(node)
         eager = self.eager
         if eager is not None and not _is_deferring.get():
             if replacing or len(DROPPED) > MAX_DROPPED:

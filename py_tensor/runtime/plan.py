@@ -14,7 +14,8 @@ from typing import cast
 from py_tensor.base.dtypes import DType, float32
 from py_tensor.codegen.codec import to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, Offset, Program, Slab, groups_for, size_class
+from py_tensor.codegen.program import Dispatch, Offset, Program, groups_for
+from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.ir import program as graph
 from py_tensor.ir.node import Node
 from py_tensor.schedule.body import Check

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import MethodType
 
-from py_tensor.codegen.program import Slab
+from py_tensor.codegen.slabs import Slab
 from py_tensor.schedule.body import Check
 
 COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from threading import RLock, Semaphore, Thread, get_ident
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -714,7 +714,7 @@ def test_threads_write_to_parts_of_their_own() -> None:
 
 def test_interrupts_at_every_line_of_a_write(gpu: GPU) -> None:
     """The node that a tensor holds counts as held, or a later flush would overwrite it."""
-    values = gpu.tensor(*range(8))
+    values, lock, line = gpu.tensor(*range(8)), cast("Any", WRITING), 0
     for line in count(1):
         x = gpu.tensor(*range(8))
         view, y = x[2:5], pt.exp(values)
@@ -727,8 +727,8 @@ def test_interrupts_at_every_line_of_a_write(gpu: GPU) -> None:
             pass
         else:
             break
-        while WRITING._is_owned():  # tracing comes before the end of a context, a signal does not
-            WRITING.release()
+        while lock._is_owned():  # tracing comes before the end of a context, a signal does not
+            lock.release()
         gpu.device.collect()
         assert all(t._node.live >= 1 for t in (x, view, y)), f"interrupted at {line}"
         assert data(x) in (data(values), data(y))

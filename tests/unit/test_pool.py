@@ -9,7 +9,7 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from py_tensor.codegen.program import MIB, Slab, size_class
+from py_tensor.codegen.slabs import MIB, Slab, size_class
 from py_tensor.runtime.pool import Buffer, Kind, Pool, bytes_of
 
 
