@@ -326,10 +326,11 @@ class LazyDevice(Device):
 
     def record_deferred(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
-        if self.eager is not None and node.storage is None:
+        if self.eager is not None:
             with self.lock:
-                self._forget(node)
-                self.record(node)
+                if node.storage is None:  # a flush of another thread may have computed it
+                    self._forget(node)
+                    self.record(node)
 
     def count(self, nodes: int, elements: int) -> None:
         """Add to the load nodes that no tensor holds: those inside a composition."""
