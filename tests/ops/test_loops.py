@@ -77,10 +77,10 @@ def test_loops(
     x, v = (rng.uniform(-0.5, 0.5, shape).astype(np.float32) for _ in range(2))
     for passes in (3, 40, 151):
         wide = [a.astype(np.float64) for a in (x, v)]
-        given = [pt.tensor(a, device=device) for a in (x, v)]
+        tensors = [pt.tensor(a, device=device) for a in (x, v)]
         with np.errstate(all="ignore"):
             expected = program(np, *wide, passes)
-        for got, right in zip(program(pt, *given, passes), expected, strict=True):
+        for got, right in zip(program(pt, *tensors, passes), expected, strict=True):
             if program is escaping:
                 # One pass more or less is correct if it depends on rounding.
                 near = [
@@ -227,10 +227,11 @@ def test_a_filter_over_rows(device: str, rng: np.random.Generator) -> None:
     a = rng.normal(size=(90, 3)).astype(np.float32)
     move = np.eye(4, dtype=np.float32) + 0.1 * np.eye(4, k=2, dtype=np.float32)
     see = np.eye(2, 4, dtype=np.float32)
-    given = [pt.tensor(x, device=device) for x in (a, move, see)]
+    tensors = [pt.tensor(x, device=device) for x in (a, move, see)]
     for count in (3, 20, 90):
         expected = filtered(np, *(x.astype(np.float64) for x in (a[:count], move, see)))
-        for got, right in zip(filtered(pt, given[0][:count], *given[1:]), expected, strict=True):
+        computed = filtered(pt, tensors[0][:count], *tensors[1:])
+        for got, right in zip(computed, expected, strict=True):
             same(got, right)
 
 

@@ -51,12 +51,12 @@ def test_colours(cmap: str, device: str, rng: np.random.Generator) -> None:
     colours = np.array(colormaps.table(cmap), dtype=np.uint32)
     for shape in ((1, 1), (3, 64), (37, 65), (130, 2)):
         a = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7)).astype(np.float32)
-        found = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap=cmap)))
+        drawn = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap=cmap)))
         low, high = float(a.min()), float(a.max())
         index, is_sure = places(a, low, high if high > low else low + 1)
-        np.testing.assert_array_equal(found[is_sure], colours[index][is_sure])
+        np.testing.assert_array_equal(drawn[is_sure], colours[index][is_sure])
         near = [colours[np.clip(index + step, 0, 255)] for step in (-1, 0, 1)]
-        assert (found == near).any(axis=0).all()
+        assert (drawn == near).any(axis=0).all()
 
 
 @pytest.mark.computes
@@ -83,9 +83,9 @@ def test_bounds_and_special_values(device: str) -> None:
 def test_whole_values(dtype: str, device: str, rng: np.random.Generator) -> None:
     a = rng.integers(0, 2 if dtype == "bool" else 256, (9, 11)).astype(dtype)
     a[0, :2] = 0, 1 if dtype == "bool" else 255
-    found = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap="gray")))
+    drawn = pixels(pictures.picture(pt.tensor(a, device=device), Options(cmap="gray")))
     level = a.astype(int) * (255 if dtype == "bool" else 1)
-    np.testing.assert_array_equal(channels(found)[..., 0], level)
+    np.testing.assert_array_equal(channels(drawn)[..., 0], level)
 
 
 @pytest.mark.computes

@@ -117,9 +117,9 @@ def test_random_loops_compute_the_right_values(part: int, source: Random) -> Non
 
 def filtered(xs: pt.Tensor, start: int, iterations: int) -> list[pt.Tensor]:
     """A Kalman filter of a position from rows `start`, ... of noisy ones, with a constant gain."""
-    place = xs.device
-    move = pt.tensor([[1.0, 0.1], [0.0, 1.0]], device=place)
-    state, spread = pt.zeros(2, device=place), pt.eye(2, device=place)
+    device = xs.device
+    move = pt.tensor([[1.0, 0.1], [0.0, 1.0]], device=device)
+    state, spread = pt.zeros(2, device=device), pt.eye(2, device=device)
     for k in range(start, start + iterations):
         state, spread = move @ state, move @ spread @ move.T + 0.01
         gain = spread[:, 0] / (spread[0, 0] + 0.5)
