@@ -104,9 +104,12 @@ async def _repr_async(x: Tensor) -> str:
     return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
 
 
-def repr_of(x: Tensor, options: PrintOptions | None = None) -> str:
-    """Return the `repr` of a tensor, by default with the current options."""
-    options = options or _print_options
+def _repr(x: Tensor) -> str:
+    return repr_of(x, _print_options)
+
+
+def repr_of(x: Tensor, options: PrintOptions) -> str:
+    """Return the `repr` of a tensor with some options."""
     if options.override_repr is not None:
         return options.override_repr(x)
     return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
@@ -147,6 +150,6 @@ def _suffix(x: Tensor) -> str:
     return ", ".join(texts)
 
 
-install("__repr__", repr_of)
+install("__repr__", _repr)
 install("__str__", _str)
 install("__repr_async__", _repr_async)
