@@ -227,8 +227,7 @@ class WebGPU(Connection):
         results += zip(plan.outputs, buffers, strict=False)
         new = made if poison else [storage for storage in made if not storage.buffer.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
-        needs_values = plan.consts or plan.offsets
-        params = plan.patched(nodes) if needs_values else plan.params
+        params = plan.patched(nodes)
         commands = created + plan.commands
         if (slot := request.read) is not None and slot in plan.positions:
             nbytes = nodes[slot].meta.nbytes

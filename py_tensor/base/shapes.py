@@ -14,7 +14,7 @@ MAX_RANK = 64  # as in NumPy; of a tensor, and of the iteration space of one ker
 
 
 size_of: Callable[[Shape], int] = math.prod
-"""Return the number of elements of a shape."""
+"""Returns the number of elements of a shape."""
 
 
 def unravel(number: int, shape: Shape) -> Shape:

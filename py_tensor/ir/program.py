@@ -82,10 +82,10 @@ class Program:
     @cached_property
     def form(self) -> tuple[int, ...]:
         """The key without the offsets of free views; programs with equal forms can use one plan."""
-        parts = list(self.key)
+        form = list(self.key)
         for slot, view in self.free_views.items():
-            parts[slot] = -view.key if slot in self.outputs else view.key
-        return tuple(parts)
+            form[slot] = -view.key if slot in self.outputs else view.key
+        return tuple(form)
 
     @cached_property
     def operands(self) -> list[tuple[int, ...]]:

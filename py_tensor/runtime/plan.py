@@ -145,6 +145,8 @@ class Plan:
 
     def patched(self, order: Sequence[Node]) -> array[int]:
         """Return the parameters, with the values of constant nodes and the offsets of views."""
+        if not (self.consts or self.offsets):
+            return self.params
         params = self.params[:]
         for position, slot, (beyond, scale) in self.offsets:
             params[position] = (order[slot].attrs[2] + beyond) // scale % 2**32

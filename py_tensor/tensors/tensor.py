@@ -748,7 +748,7 @@ class Tensor(Methods):
         node = self._node
         if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
             return node.meta.device.read(node)
-        known = _bytes_known(node) if node.op.constant else None  # most are none: no call
+        known = _bytes_known(node) if node.op.constant else None
         if known is not None:
             return known
         node, layout = self._stored()
@@ -756,7 +756,7 @@ class Tensor(Methods):
 
     async def _read_async(self) -> memoryview:
         await self._find_async()
-        known = _bytes_known(self._node)
+        known = _bytes_known(self._node) if self._node.op.constant else None
         if known is not None:
             return known
         node, layout = self._stored()
@@ -1151,7 +1151,7 @@ def _numbers(node: Node) -> list[Any]:
 
 def _bytes_known(node: Node) -> memoryview | None:
     """Return the bytes of a constant; None if the read has indices to check, and so computes it."""
-    if not node.op.constant or node.storage is not None or node.meta.device.has_checks:
+    if node.storage is not None or node.meta.device.has_checks:
         return None
     return node.meta.dtype.bytes_of(node.attrs)
 
