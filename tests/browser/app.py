@@ -30,7 +30,21 @@ SITE = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
 DIST = max((SITE / "builds").glob("*"), default=SITE)
 """The files of its build, which are a complete page: tests name them relative to this folder."""
 GPU_FLAGS = os.environ.get("CHROMIUM_GPU_FLAGS", "").split()
-SOFTWARE_FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
+# Each window otherwise gets two pages for the popup of its address bar, and each page a process in
+# reserve: together a third of a boot's CPU time. The flag replaces Playwright's of this name, so it
+# names those features of Playwright's list that a test could notice, too.
+DISABLED_FEATURES = [
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
+    *("NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding"),
+    "ThirdPartyStoragePartitioning",
+]
+SOFTWARE_FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--enable-unsafe-webgpu",
+    f"--disable-features={','.join(DISABLED_FEATURES)}",
+]
 # V8 otherwise optimizes Python's code while it boots, which takes a fifth of a boot's CPU time.
 LATE_TIER_UP_FLAG = "--js-flags=--wasm-tiering-budget=2000000000"
 CAMERA_FLAG = "--use-fake-device-for-media-stream"  # a disc that moves over a plain background
