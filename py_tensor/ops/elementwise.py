@@ -17,22 +17,27 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import binary, comparison, function_of, unary, with_options
+from py_tensor.ops.define import (
+    binary,
+    comparison,
+    function_of,
+    install_operator,
+    unary,
+    with_options,
+)
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     as_ndarray,
     coerce,
     common_dtype,
-    goes_first,
     in_dtype,
     known,
     number_like,
-    takes,
     tensor_beside,
     tensors_of,
 )
-from py_tensor.ops.out import Out, assign_result, stored
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.record import apply
 from py_tensor.tensors.tensor import Tensor, install
 
@@ -425,26 +430,12 @@ power = with_options(
 )  # fmt: skip
 
 
-def _power_of(self: Tensor, other: Operand) -> Tensor:
+def _power_of(x: Operand, y: Operand) -> Tensor:
     """``**``, which squares bools in int8, where `power` gives int32, as in NumPy."""
-    if goes_first(other):
-        return NotImplemented
-    return square(self) if type(other) is int and other == 2 else _raised(self, other)
+    return square(x) if type(y) is int and y == 2 else _raised(x, y)
 
 
-def _reflected_power(self: Tensor, other: Operand) -> Tensor:
-    return _raised(other, self)
-
-
-def _power_in_place(self: Tensor, other: Operand) -> Tensor:
-    if not takes(other):
-        return NotImplemented
-    return assign_result("ipow", self, _power_of(self, other))
-
-
-install("__ipow__", _power_in_place)
-install("__pow__", _power_of)
-install("__rpow__", _reflected_power)
+install_operator("pow", _power_of)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
 
