@@ -77,7 +77,7 @@ def array2string(
         return "[]"
     options = replace(options, linewidth=max(1, options.linewidth - len(suffix)))
     shown = formatting.elements(x, options)
-    return format_rows(*shown, separator=separator, prefix=prefix, options=options)
+    return format_rows(shown, options, separator=separator, prefix=prefix)
 
 
 def array_repr(
@@ -100,7 +100,7 @@ def array_str(
     """Return the `str` of a tensor, with some options of `array2string`."""
     x = tensor_of(a, "array_str")
     options = _some(max_line_width, precision, suppress_small)
-    return format_str(*formatting.elements(x, options), options=options)
+    return format_str(formatting.elements(x, options), options)
 
 
 def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -> Any:

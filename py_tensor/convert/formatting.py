@@ -8,8 +8,14 @@ from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.shapes import MAX_RANK, Shape
-from py_tensor.convert.printing import DEFAULT_OPTIONS, PrintOptions, format_str, format_tensor
+from py_tensor.base.shapes import MAX_RANK
+from py_tensor.convert.printing import (
+    DEFAULT_OPTIONS,
+    Elements,
+    PrintOptions,
+    format_str,
+    format_tensor,
+)
 from py_tensor.ir.bind import bind
 from py_tensor.ir.primitives import COPY, EDGES, RESHAPE
 from py_tensor.ops.indexing import getitem
@@ -92,7 +98,7 @@ def options_now() -> dict[str, Any]:
 
 
 def _str(x: Tensor) -> str:
-    return format_str(*elements(x, _print_options), options=_print_options)
+    return format_str(elements(x, _print_options), _print_options)
 
 
 async def _repr_async(x: Tensor) -> str:
@@ -101,7 +107,7 @@ async def _repr_async(x: Tensor) -> str:
     options = _print_options
     shown = x if x.size <= options.threshold else _corners(x, options.edgeitems)
     values = dtypes.values_of(await shown._read_async(), x.dtype)  # pyright: ignore[reportPrivateUsage]
-    return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
+    return format_tensor(Elements(x.shape, x.dtype.name, values), _suffix(x), options)
 
 
 def _repr(x: Tensor) -> str:
@@ -112,15 +118,15 @@ def repr_of(x: Tensor, options: PrintOptions) -> str:
     """Return the `repr` of a tensor with some options."""
     if options.override_repr is not None:
         return options.override_repr(x)
-    return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
+    return format_tensor(elements(x, options), _suffix(x), options)
 
 
-def elements(x: Tensor, options: PrintOptions) -> tuple[Shape, str, list[Any]]:
+def elements(x: Tensor, options: PrintOptions) -> Elements:
     """Return the shape and the dtype of a tensor, and the elements to show."""
     meta = node_of(x).meta
     shown = x if meta.size <= options.threshold else _corners(x, options.edgeitems)
     values = dtypes.values_of(shown._read(), meta.dtype)  # pyright: ignore[reportPrivateUsage]
-    return meta.shape, meta.dtype.name, values
+    return Elements(meta.shape, meta.dtype.name, values)
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
