@@ -9,13 +9,7 @@ from typing import Any
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import MAX_RANK
-from py_tensor.convert.printing import (
-    DEFAULT_OPTIONS,
-    Elements,
-    PrintOptions,
-    format_str,
-    format_tensor,
-)
+from py_tensor.convert.printing import Elements, PrintOptions, format_str, format_tensor
 from py_tensor.ir.bind import bind
 from py_tensor.ir.primitives import COPY, EDGES, RESHAPE
 from py_tensor.ops.indexing import getitem
@@ -25,7 +19,7 @@ from py_tensor.tensors.tensor import Tensor, install
 
 __all__ = ["set_printoptions"]
 
-_print_options = DEFAULT_OPTIONS
+_print_options = PrintOptions()
 
 
 def set_printoptions(

@@ -19,7 +19,7 @@ from py_tensor.ops.define import declared_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, whole_number
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import roll
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -108,8 +108,7 @@ def irfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """
     x = _floating("irfft", a)
     along = normalize_axis("irfft", axis, x.ndim)
-    length = 2 * (x.shape[along] - 1) if n is None else as_index(n)
-    _check_length("irfft", length)
+    length = whole_number("irfft", "n", 2 * (x.shape[along] - 1) if n is None else n, 1)
     half = _sized(x, along, length // 2 + 1)
     rest = flip(conjugate(sliced(half, along, 1, (length + 1) // 2)), along)
     whole = concat([half, rest], along)
@@ -203,7 +202,7 @@ def irfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """Return the frequencies of the bins of `fft`, for samples with spacing `d`."""
-    _check_length("fftfreq", n)
+    n = whole_number("fftfreq", "n", n, 1)
     half = (n + 1) // 2
     bins = arange(n, device=device)
     return _scaled(where(bins < half, bins, bins - n), n, d, dtype)
@@ -211,7 +210,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None)
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """Return the frequencies of the bins of `rfft`; see `fftfreq`."""
-    _check_length("rfftfreq", n)
+    n = whole_number("rfftfreq", "n", n, 1)
     return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
 
 
@@ -246,11 +245,6 @@ def _checked(op: str, norm: str | None) -> str:
     if checked not in _SWAPPED:
         raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
     return checked
-
-
-def _check_length(op: str, n: int) -> None:
-    if n < 1:
-        raise ValueError(f"{op}: n must be at least 1, not {n}")
 
 
 def _floating(op: str, x: Operand) -> Tensor:
@@ -299,7 +293,6 @@ def _along(
     """Transform along an axis."""
     norm, x = _checked(op, norm), _floating(op, x)
     along = normalize_axis(op, axis, x.ndim)
-    length = x.shape[along] if n is None else as_index(n)
-    _check_length(op, length)
+    length = whole_number(op, "n", x.shape[along] if n is None else n, 1)
     power = {"ortho": 0.5, "backward": is_inverse, "forward": not is_inverse}[norm]
     return transformed(_sized(x, along, length), along, is_inverse, float(length) ** -power)

@@ -238,9 +238,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         If the matrix is not square.
     """
     x = tensor_of(a, "tensorinv")
-    count = whole_number("tensorinv", "ind", ind)
-    if count < 1:
-        raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
+    count = whole_number("tensorinv", "ind", ind, 1)
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
         raise LinAlgError(

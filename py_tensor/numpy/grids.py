@@ -75,9 +75,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     x = tensor_of(x, "vander")
     if x.ndim != 1:
         raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
-    count = x.size if N is None else whole_number("vander", "N", N)
-    if count < 0:
-        raise ValueError(f"vander: N must be at least 0, not {N}")
+    count = x.size if N is None else whole_number("vander", "N", N, 0)
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     one = ones(x.shape, base.dtype, device=x.device)
     columns = [*accumulate([base] * (count - 1), multiply, initial=one)]

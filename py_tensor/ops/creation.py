@@ -445,9 +445,7 @@ def linspace(
 
 def _counts(num: object, endpoint: bool) -> tuple[int, int]:
     """Return the numbers of points and of intervals of `linspace`."""
-    count = whole_number("linspace", "num", num)
-    if count < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {count}")
+    count = whole_number("linspace", "num", num, 0)
     return count, count - 1 if endpoint else count
 
 

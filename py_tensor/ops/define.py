@@ -378,7 +378,7 @@ def function_of(
     recording = _recording_one if op.operands == 1 else _recording_two
     record = recording(recipes, others or any_operands)
     if operator is not None:
-        install_operator(operator, record, recipes)
+        add_operator(operator, record, recipes)
     computed = op.accepts.takes(dtypes.float32) and op.accepts.compute(dtypes.float32)
     error = ulp if computed and op.result(computed).is_floating else None
     return with_options(
@@ -600,7 +600,7 @@ def _left_to(other: object, method: str, x: Tensor) -> Any:
     return NotImplemented if reflected is None else reflected(x.item())
 
 
-def install_operator(operator: str, function: Binary, recipes: _Recipes | None = None) -> None:
+def add_operator(operator: str, function: Binary, recipes: _Recipes | None = None) -> None:
     """Add an operator to Tensor: forward, reflected and in place, unless it is a comparison.
 
     With the recipes of an op, it is recorded at once on the operands that these are for.

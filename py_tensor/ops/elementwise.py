@@ -17,14 +17,7 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import (
-    binary,
-    comparison,
-    function_of,
-    install_operator,
-    unary,
-    with_options,
-)
+from py_tensor.ops.define import add_operator, binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -435,7 +428,7 @@ def _power_of(x: Operand, y: Operand) -> Tensor:
     return square(x) if type(y) is int and y == 2 else _raised(x, y)
 
 
-install_operator("pow", _power_of)
+add_operator("pow", _power_of)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
 

@@ -27,6 +27,7 @@ from py_tensor.ops.operands import (
     number_like,
     on_one_device,
     tensor_beside,
+    whole_number,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build, empty_node
@@ -619,8 +620,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise ShapeError(f"bincount: takes a vector, not shape {x.shape}")
     if x.dtype.is_inexact:
         raise DTypeError(f"bincount: takes integers, not {x.dtype}")
-    if minlength < 0:
-        raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
+    minlength = whole_number("bincount", "minlength", minlength, 0)
     added = 1 if weights is None else _weights(x, weights)
     x = converted(x, dtypes.numeric(x.dtype))
     unsigned = dtypes.uint64 if x.dtype.is_wide else dtypes.uint32

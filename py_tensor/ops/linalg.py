@@ -14,7 +14,7 @@ from py_tensor.ir.node import Meta, Op, meta_of
 from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import count_operands, in_options, install_operator, register
+from py_tensor.ops.define import add_operator, count_operands, in_options, register
 from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
 from py_tensor.ops.operands import Operand, as_arrays, common_dtype, node_of
 from py_tensor.ops.out import SAME_KIND, Out, stored, stored_whole, target_of
@@ -287,4 +287,4 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 register(fused_multiply_add, CONTRACT)
 register(matmul)
 register(dot)
-install_operator("matmul", matmul)
+add_operator("matmul", matmul)

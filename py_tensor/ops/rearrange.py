@@ -17,7 +17,7 @@ from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import along_axis, concat, pad_constant, reshape_copy, view_by
+from py_tensor.ops.movement import along_axis, concat, of_rank, pad_constant, reshape_copy, view_by
 from py_tensor.ops.operands import Operand, numbers_of, tensor_beside, tensors_of, whole_number
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
@@ -59,13 +59,6 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     return x.permute(tuple(order))
 
 
-def _count(op: str, number: Any) -> int:
-    count = whole_number(op, "a count", number)
-    if count < 0:
-        raise ValueError(f"{op}: counts must be at least 0, not {count}")
-    return count
-
-
 def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
     """Repeat each element `repeats` times along `axis`; None repeats the flattened elements.
 
@@ -84,7 +77,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     x, along = along_axis("repeat", a, axis, of_scalar=True)
     before, n, behind = x.shape[:along], x.shape[along], x.shape[along + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
-    counts = [_count("repeat", number) for number in numbers]
+    counts = [whole_number("repeat", "a count", number, 0) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
         raise ShapeError(
             f"repeat: repeats of shape {shape} do not match axis {along} of shape {x.shape}"
@@ -103,7 +96,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy
     Missing axes of `A` or `reps` are leading axes of length 1.
     """
     x = tensor_of(A, "tile")
-    counts = [_count("tile", n) for n in several(reps)]
+    counts = [whole_number("tile", "a count", n, 0) for n in several(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
     x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
@@ -309,9 +302,7 @@ def _lower(x: Tensor, k: int) -> Tensor:
 
 def _matrix(x: Operand, op: str) -> Tensor:
     """Return an operand with at least two axes; a vector becomes a square matrix of such rows."""
-    x = tensor_of(x, op)
-    if not x.ndim:
-        raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
+    x = of_rank(op, x, 1)
     return x.expand((x.size, x.size)) if x.ndim == 1 else x
 
 
@@ -356,10 +347,7 @@ def trace(
     out: Out = None,
 ) -> Tensor:
     """Sum along a diagonal of two axes; dtypes as in `sum`."""
-    x = tensor_of(a, "trace")
-    if x.ndim < 2:
-        raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")
-    return sum(x.diagonal(offset, axis1, axis2), -1, dtype, out)
+    return sum(of_rank("trace", a, 2).diagonal(offset, axis1, axis2), -1, dtype, out)
 
 
 register(roll, ROLL, method=False)

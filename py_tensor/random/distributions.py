@@ -20,10 +20,9 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.movement import broadcast_to, concat, converted, stack
-from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.operands import Operand, numbers_of, whole_number
 from py_tensor.ops.transcendental import log1p
 from py_tensor.random import rejection
-from py_tensor.random.bit_generator import count_of
 from py_tensor.random.define import (
     COUNTS,
     RULES,
@@ -701,7 +700,7 @@ def multivariate_hypergeometric(
     broken = [color for color in numbers if _KIND.breaks(color) or color % 1]
     if broken:
         raise ValueError(f"{op}: each color must be {_KIND.words}, not {broken[0]}")
-    left: Any = count_of(op, "nsample", nsample)
+    left: Any = whole_number(op, "nsample", nsample, 0)
     total = math.fsum(numbers)
     if left > total or total >= 2**31:
         raise ValueError(f"{op}: nsample must be at most sum(colors), which must be below 2**31")
