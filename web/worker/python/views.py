@@ -88,7 +88,7 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
 
 async def _plot(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
     options = Options(xlabel="index", ylabel=what)
-    return await plot_chart(x, None, options).bundle(blocking), None
+    return await plot_chart(x, None, options).drawn(blocking), None
 
 
 async def _heatmap(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
