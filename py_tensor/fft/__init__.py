@@ -11,7 +11,7 @@ from operator import index as as_index
 from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import ShapeError
+from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
@@ -242,8 +242,7 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 def _checked(op: str, norm: str | None) -> str:
     checked = "backward" if norm is None else norm
-    if checked not in _SWAPPED:
-        raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
+    check_option(op, "norm", checked, _SWAPPED)
     return checked
 
 

@@ -355,8 +355,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         If `UPLO` is unknown.
     """
     x = _square("eigh", a)
-    if UPLO not in ("L", "U", "l", "u"):
-        raise ValueError(f"eigh: UPLO must be 'L' or 'U', not {UPLO!r}")
+    check_option("eigh", "UPLO", UPLO, ("L", "U", "l", "u"))
     n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)

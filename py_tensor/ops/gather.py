@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast, overload
 from weakref import ref
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.base.errors import DeviceError, DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, broadcast, check_rank, row_major, size_of
 from py_tensor.ir.arrays import has_integers
 from py_tensor.ir.bind import Recipe, Recipes, Step, follow, recipe, record, steps
@@ -96,8 +96,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     """Apply NumPy's `mode` to indices into `n` elements."""
     if mode == "raise":
         return indices
-    if mode not in ("wrap", "clip"):
-        raise ValueError(f"{op}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    check_option(op, "mode", mode, ("raise", "wrap", "clip"))
     numbers = tensor_of(indices, op, device=device)
     if not numbers.size:
         return indices

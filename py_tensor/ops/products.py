@@ -262,8 +262,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     n = b.size - 1
     half = (n + 1) // 2
     sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
-    if mode not in sides:
-        raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
+    check_option(op, "mode", mode, sides)
     before, behind = sides[mode]
     if a.device.computes_cpu_ops and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)

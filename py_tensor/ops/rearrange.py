@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import ShapeError
+from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import normalize_axis, parse_shape
 from py_tensor.ir.bind import Recipes, Step, follow, steps
@@ -179,8 +179,7 @@ def meshgrid(
         Whether the first two vectors are along the second and the first axis ("xy"), or in order
         ("ij").
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    check_option("meshgrid", "indexing", indexing, ("xy", "ij"))
     flat = [tensor_beside("meshgrid", x, *xi).reshape(-1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
