@@ -6,7 +6,6 @@ gradient for each operand.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -63,18 +62,6 @@ def log(x: Any) -> Any:
 @elementary(vjp=lambda g, y, x, _: (g / (2 * y),), cost=4)
 def sqrt(x: Any) -> Any:
     """Square root of each element; NaN for negative numbers."""
-
-
-def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
-    return (g / where(equal(y, 0), math.inf, 2 * y),)
-
-
-_ROOT = replace(cast("Any", sqrt).op, vjp=_grad_root)
-
-
-def root_of_squares(squares: Tensor) -> Tensor:
-    """Return the square root of a sum of squares: its derivative at 0 is 0."""
-    return apply(_ROOT, (squares,))
 
 
 @elementary(vjp=lambda g, y, x, _: (g * cos(x),), cost=30)
