@@ -19,7 +19,7 @@ from py_tensor.ops.elementwise import multiply, power, sign, where
 from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
 from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
-from py_tensor.ops.rearrange import diag
+from py_tensor.ops.rearrange import diag, lower_half
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -49,9 +49,7 @@ def tri(
     like: Any = None,
 ) -> Tensor:
     """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
-    rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
-    k = max(-N, min(k, columns.size))  # beyond these, all or none
-    hit = (rows + k)[:, None] >= columns
+    hit = lower_half((N, N if M is None else M), k, parse(device))
     return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
 

@@ -370,13 +370,10 @@ def function_of(
     def made(*kinds: Any) -> Recorded | None:
         return None if op.decide is not None and _are_unlike(*kinds) else recipe_of(op, *kinds)
 
-    def any_operands(*operands: Operand) -> Tensor:
-        return apply(op, operands)
-
     # By the metas of tensors; `int` or `float` stands for a number.
     recipes = Recipes[Any, Recorded | None](made)
     recording = _recording_one if op.operands == 1 else _recording_two
-    record = recording(recipes, others or any_operands)
+    record = recording(recipes, others or (lambda *operands: apply(op, operands)))
     if operator is not None:
         add_operator(operator, record, recipes)
     computed = op.accepts.takes(dtypes.float32) and op.accepts.compute(dtypes.float32)

@@ -67,11 +67,7 @@ def vecdot(x1: Operand, x2: Operand) -> Tensor:
     ValueError, TypeError
         If `axes` is not a list with an entry for each operand.
     """
-    a, b = in_common_dtype("vecdot", x1, x2)
-    if not a.ndim or not b.ndim:
-        raise ShapeError(
-            f"vecdot: operands must have at least one axis, not shapes {a.shape} and {b.shape}"
-        )
+    a, b = _with_axes("vecdot", x1, x2, (1, 1))
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"

@@ -9,9 +9,9 @@ from typing import Any, cast
 from py_tensor.base import dtypes
 from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.layout import Layout
-from py_tensor.base.shapes import normalize_axis, parse_shape
+from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.ir.bind import Recipes, Step, follow, steps
-from py_tensor.ir.node import Meta
+from py_tensor.ir.node import Device, Meta
 from py_tensor.ir.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import register
@@ -291,10 +291,10 @@ def sliding_window_view(
 # -- Parts of matrices --------------------------------------------------------------------------
 
 
-def _lower(x: Tensor, k: int) -> Tensor:
+def lower_half(shape: Shape, k: int, device: Device) -> Tensor:
     """Return a mask of the elements on or below the `k`-th diagonal of the last two axes."""
-    n, m = x.shape[-2:]
-    rows, columns = arange(n, device=x.device), arange(m, device=x.device)
+    n, m = shape[-2:]
+    rows, columns = arange(n, device=device), arange(m, device=device)
     k = builtins.max(-n - 1, builtins.min(k, m))  # no diagonals beyond these
     return (rows + k).expand_dims(1) >= columns
 
@@ -308,13 +308,13 @@ def _matrix(x: Operand, op: str) -> Tensor:
 def tril(m: Operand, k: int = 0) -> Tensor:
     """Lower triangle: 0 above the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "tril")
-    return where(_lower(x, k), x, False)
+    return where(lower_half(x.shape, k, x.device), x, False)
 
 
 def triu(m: Operand, k: int = 0) -> Tensor:
     """Upper triangle: 0 below the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "triu")
-    return where(_lower(x, k - 1), False, x)
+    return where(lower_half(x.shape, k - 1, x.device), False, x)
 
 
 def diag(v: Operand, k: int = 0) -> Tensor:
