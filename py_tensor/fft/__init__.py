@@ -7,6 +7,7 @@ with a prime factor above 13 is computed as a convolution whose length is a powe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from operator import index as as_index
 from typing import Any, ParamSpec
 
@@ -15,7 +16,7 @@ from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import declared_like
+from py_tensor.ops.define import declared, declared_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
@@ -93,8 +94,8 @@ def rfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """
     x = _real("rfft", a)
     along = normalize_axis("rfft", axis, x.ndim)
-    length = x.shape[along] if n is None else as_index(n)
-    return sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1)
+    spectrum = _along("rfft", x, n, along, norm)
+    return sliced(spectrum, along, 0, spectrum.shape[along] // 2 + 1)
 
 
 @_like(fft)
@@ -172,29 +173,16 @@ def irfftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     return irfft(before, lengths[-1], transformed_axes[-1], norm)
 
 
-def fft2(
-    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
-) -> Tensor:
-    """`fftn` over the last two axes."""
-    return stored_whole("fft2", fftn(a, s, axes, norm), out)
+def _over_two(transform: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Return a transform over several axes, by default the last two."""
+    name, of = transform.__name__, signature(transform)
+    axes = of.parameters["axes"].replace(default=(-2, -1))
+    parameters = [*{**of.parameters, "axes": axes}.values()]
+    doc = f"`{name}` over the last two axes."
+    return declared(f"{name[:-1]}2", of.replace(parameters=parameters), transform, doc)
 
 
-@_like(fft2)
-def ifft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`ifftn` over the last two axes."""
-    return ifftn(a, s, axes, norm)
-
-
-@_like(fft2)
-def rfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`rfftn` over the last two axes."""
-    return rfftn(a, s, axes, norm)
-
-
-@_like(fft2)
-def irfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`irfftn` over the last two axes."""
-    return irfftn(a, s, axes, norm)
+fft2, ifft2, rfft2, irfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn))
 
 
 # -- Frequencies --------------------------------------------------------------------------------
