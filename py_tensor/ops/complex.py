@@ -84,11 +84,8 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
         Whether to return degrees.
     """
     z = as_floating(z, "angle")
-    if z.dtype.is_complex:
-        real, imag = parts_of(z)
-        radians = arctan2(imag, real)
-    else:
-        radians = arctan2(0.0, z)
+    real, imag = parts_of(z) if z.dtype.is_complex else (z, 0.0)
+    radians = arctan2(imag, real)
     return radians * (180 / math.pi) if deg else radians
 
 

@@ -32,6 +32,14 @@ def check_kind(op: str, source: DType, target: DType, instead: str) -> None:
         raise DTypeError(f"{op}: {source} cannot be stored in {target}; {instead}")
 
 
+def writeable(op: str, x: Any) -> Tensor:
+    """Return the target of a write, or raise TypeError or ValueError if it cannot be written to."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: can only write to a tensor, not to {type(x).__name__}")
+    x._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    return x
+
+
 def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> Tensor:
     """Write the result of an op to a tensor, and return the tensor, for `out` and ``+=``.
 

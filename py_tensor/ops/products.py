@@ -345,10 +345,6 @@ def einsum(
     pairs = zip(converted_operands, labels, strict=True)
     factors: list[Factor] = [_plain(x, operand_labels, sizes) for x, operand_labels in pairs]
 
-    def needed_beside(*others: Factor) -> set[Any]:
-        """Return the labels of the result, of the remaining operands, and of `others`."""
-        return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
-
     path = [*_path(text, converted_operands, optimize)]
     while len(factors) > 1:
         combined = path.pop(0) if path else range(len(factors))
@@ -356,7 +352,9 @@ def einsum(
         first = others.pop(0)
         factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
-            first = _product(*first, *second, needed_beside(*others[n:]))
+            remaining = (*factors, *others[n:])
+            needed = {*kept, *chain.from_iterable(term for _, term in remaining)}
+            first = _product(*first, *second, needed)
         factors.append(first)
     ((result, result_labels),) = factors
     result, result_labels = _summed(result, result_labels, set(kept))
