@@ -24,7 +24,7 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 __all__ = [
     "array2string", "array_repr", "array_str", "base_repr", "binary_repr",
     "format_float_positional", "format_float_scientific", "fromstring", "genfromtxt",
-    "get_printoptions", "loadtxt", "printoptions", "savetxt",
+    "loadtxt", "printoptions", "savetxt",
 ]  # fmt: skip
 
 
@@ -107,11 +107,6 @@ def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -
     return formatting.changed(linewidth=linewidth, precision=precision, suppress=suppress)
 
 
-def get_printoptions() -> dict[str, Any]:
-    """Return the print options as a dict for `set_printoptions`."""
-    return formatting.options_now()
-
-
 @contextmanager
 def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, None]:
     """Context manager that sets print options, and returns them.
@@ -123,10 +118,10 @@ def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, N
     ...     print(pt.tensor([2.0]) / 3)
     [0.67]
     """
-    before = formatting.options_now()
+    before = formatting.get_printoptions()
     formatting.set_printoptions(*args, **kwargs)
     try:
-        yield formatting.options_now()
+        yield formatting.get_printoptions()
     finally:
         formatting.set_printoptions(**before)
 

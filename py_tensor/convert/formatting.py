@@ -17,7 +17,7 @@ from py_tensor.ops.movement import concat
 from py_tensor.ops.operands import node_of
 from py_tensor.tensors.tensor import Tensor, install
 
-__all__ = ["set_printoptions"]
+__all__ = ["get_printoptions", "set_printoptions"]
 
 _print_options = PrintOptions()
 
@@ -86,8 +86,8 @@ def changed(**options: Any) -> PrintOptions:
     return replace(_print_options, **{k: v for k, v in options.items() if v is not None})
 
 
-def options_now() -> dict[str, Any]:
-    """Return the current options by name."""
+def get_printoptions() -> dict[str, Any]:
+    """Return the print options as a dict for `set_printoptions`."""
     return {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
 
 
