@@ -24,7 +24,7 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 __all__ = [
     "array2string", "array_repr", "array_str", "base_repr", "binary_repr",
     "format_float_positional", "format_float_scientific", "fromstring", "genfromtxt",
-    "get_printoptions", "loadtxt", "printoptions", "savetxt",
+    "loadtxt", "printoptions", "savetxt",
 ]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def array2string(
         return "[]"
     options = replace(options, linewidth=max(1, options.linewidth - len(suffix)))
     shown = formatting.elements(x, options)
-    return format_rows(*shown, separator=separator, prefix=prefix, options=options)
+    return format_rows(shown, options, separator=separator, prefix=prefix)
 
 
 def array_repr(
@@ -100,16 +100,11 @@ def array_str(
     """Return the `str` of a tensor, with some options of `array2string`."""
     x = tensor_of(a, "array_str")
     options = _some(max_line_width, precision, suppress_small)
-    return format_str(*formatting.elements(x, options), options=options)
+    return format_str(formatting.elements(x, options), options)
 
 
 def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -> Any:
     return formatting.changed(linewidth=linewidth, precision=precision, suppress=suppress)
-
-
-def get_printoptions() -> dict[str, Any]:
-    """Return the print options as a dict for `set_printoptions`."""
-    return formatting.options_now()
 
 
 @contextmanager
@@ -123,10 +118,10 @@ def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, N
     ...     print(pt.tensor([2.0]) / 3)
     [0.67]
     """
-    before = formatting.options_now()
+    before = formatting.get_printoptions()
     formatting.set_printoptions(*args, **kwargs)
     try:
-        yield formatting.options_now()
+        yield formatting.get_printoptions()
     finally:
         formatting.set_printoptions(**before)
 

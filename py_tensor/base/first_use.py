@@ -2,7 +2,7 @@
 
 PACKAGE = {name: module for module, names in {
     "py_tensor.adapters.iterating": "ndenumerate ndindex nditer",
-    "py_tensor.adapters.texts": "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific fromstring genfromtxt get_printoptions loadtxt printoptions savetxt",
+    "py_tensor.adapters.texts": "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific fromstring genfromtxt loadtxt printoptions savetxt",
     "py_tensor.display.plotting": "bar contour hist plot scatter",
     "py_tensor.emath": "emath",
     "py_tensor.fft": "fft",

@@ -201,8 +201,13 @@ def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
     return check_rank(op, target)
 
 
-def check_expansion(op: str, shape: Shape, target: Shape) -> None:
-    """Raise ShapeError unless `shape` expands to `target` by axes of length 1 or new ones."""
+def expands(shape: Shape, target: Shape) -> bool:
+    """Return whether `shape` expands to `target` by axes of length 1 or new ones."""
     lead = len(target) - len(shape)
-    if lead < 0 or any(n not in (1, m) for n, m in zip(shape, target[lead:], strict=True)):
+    return lead >= 0 and all(n in (1, m) for n, m in zip(shape, target[lead:], strict=True))
+
+
+def check_expansion(op: str, shape: Shape, target: Shape) -> None:
+    """Raise ShapeError unless `shape` expands to `target`."""
+    if not expands(shape, target):
         raise ShapeError(f"{op}: shape {shape} does not broadcast to {target}")

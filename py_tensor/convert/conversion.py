@@ -189,8 +189,7 @@ def ascontiguousarray(
     a: Any, dtype: object = None, *, device: str | Device | None = None, like: Any = None
 ) -> Tensor:
     """Convert to a tensor in row-major order with at least one axis, copying if needed."""
-    x = asarray(a, dtype, device=device, op="ascontiguousarray")
-    x = x if x.flags.c_contiguous else x.copy()
+    x = asarray(a, dtype, "C", device=device, op="ascontiguousarray")
     return x if x.ndim else x.reshape(1)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.shapes import MAX_RANK, Shape
-from py_tensor.convert.printing import DEFAULT_OPTIONS, PrintOptions, format_str, format_tensor
+from py_tensor.base.shapes import MAX_RANK
+from py_tensor.convert.printing import Elements, PrintOptions, format_str, format_tensor
 from py_tensor.ir.bind import bind
 from py_tensor.ir.primitives import COPY, EDGES, RESHAPE
 from py_tensor.ops.indexing import getitem
@@ -17,9 +17,9 @@ from py_tensor.ops.movement import concat
 from py_tensor.ops.operands import node_of
 from py_tensor.tensors.tensor import Tensor, install
 
-__all__ = ["set_printoptions"]
+__all__ = ["get_printoptions", "set_printoptions"]
 
-_print_options = DEFAULT_OPTIONS
+_print_options = PrintOptions()
 
 
 def set_printoptions(
@@ -86,13 +86,13 @@ def changed(**options: Any) -> PrintOptions:
     return replace(_print_options, **{k: v for k, v in options.items() if v is not None})
 
 
-def options_now() -> dict[str, Any]:
-    """Return the current options by name."""
+def get_printoptions() -> dict[str, Any]:
+    """Return the print options as a dict for `set_printoptions`."""
     return {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
 
 
 def _str(x: Tensor) -> str:
-    return format_str(*elements(x, _print_options), options=_print_options)
+    return format_str(elements(x, _print_options), _print_options)
 
 
 async def _repr_async(x: Tensor) -> str:
@@ -101,7 +101,7 @@ async def _repr_async(x: Tensor) -> str:
     options = _print_options
     shown = x if x.size <= options.threshold else _corners(x, options.edgeitems)
     values = dtypes.values_of(await shown._read_async(), x.dtype)  # pyright: ignore[reportPrivateUsage]
-    return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
+    return format_tensor(Elements(x.shape, x.dtype.name, values), _suffix(x), options)
 
 
 def _repr(x: Tensor) -> str:
@@ -112,15 +112,15 @@ def repr_of(x: Tensor, options: PrintOptions) -> str:
     """Return the `repr` of a tensor with some options."""
     if options.override_repr is not None:
         return options.override_repr(x)
-    return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
+    return format_tensor(elements(x, options), _suffix(x), options)
 
 
-def elements(x: Tensor, options: PrintOptions) -> tuple[Shape, str, list[Any]]:
+def elements(x: Tensor, options: PrintOptions) -> Elements:
     """Return the shape and the dtype of a tensor, and the elements to show."""
     meta = node_of(x).meta
     shown = x if meta.size <= options.threshold else _corners(x, options.edgeitems)
     values = dtypes.values_of(shown._read(), meta.dtype)  # pyright: ignore[reportPrivateUsage]
-    return meta.shape, meta.dtype.name, values
+    return Elements(meta.shape, meta.dtype.name, values)
 
 
 def _corners(x: Tensor, items: int) -> Tensor:

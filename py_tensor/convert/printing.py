@@ -66,18 +66,10 @@ def edge_indices(n: int, edgeitems: int) -> list[int] | None:
     return [*range(edgeitems), *range(n - edgeitems, n)]
 
 
-def format_tensor(
-    shape: tuple[int, ...],
-    kind: str,
-    values: Sequence[complex],
-    *,
-    prefix: str = "tensor(",
-    suffix: str = "",
-    options: PrintOptions = DEFAULT_OPTIONS,
-) -> str:
-    """Return the text of ``repr(tensor)``, in NumPy's format for arrays.
+class Elements(NamedTuple):
+    """The elements of a tensor that its text shows.
 
-    Parameters
+    Attributes
     ----------
     shape
         The shape of the whole tensor.
@@ -87,19 +79,30 @@ def format_tensor(
         The elements in row-major order. If there are more than ``options.threshold``, the text is a
         summary, and these are only the elements at `edge_indices` of every axis. Floats are exactly
         representable in the dtype that `kind` names.
+    """
+
+    shape: tuple[int, ...]
+    kind: str
+    values: Sequence[complex]
+
+
+def format_tensor(x: Elements, suffix: str = "", options: PrintOptions = DEFAULT_OPTIONS) -> str:
+    """Return the text of ``repr(tensor)``, in NumPy's format for arrays.
+
+    Parameters
+    ----------
     suffix
         The text after the rows, such as ``, dtype=int32, device='cpu'``. It moves to a line of its
         own if it would exceed the line width.
 
     Examples
     --------
-    >>> print(format_tensor((2, 2), "float32", [1.0, 2.0, 3.0, 4.5]))
+    >>> print(format_tensor(Elements((2, 2), "float32", [1.0, 2.0, 3.0, 4.5])))
     tensor([[1. , 2. ],
             [3. , 4.5]])
     """
-    rows = format_rows(
-        shape, kind, values, separator=", ", prefix=prefix, ending=")", options=options
-    )
+    shape, prefix = x.shape, "tensor("
+    rows = format_rows(x, options, separator=", ", prefix=prefix, ending=")")
     names_shape = math.prod(shape) > options.threshold or (0 in shape and shape != (0,))
     extras = [f"shape={shape}"] if names_shape else []
     if suffix:
@@ -112,34 +115,21 @@ def format_tensor(
     return text + (" " if fits else "\n" + " " * len(prefix)) + extra
 
 
-def format_str(
-    shape: tuple[int, ...],
-    kind: str,
-    values: Sequence[complex],
-    *,
-    options: PrintOptions = DEFAULT_OPTIONS,
-) -> str:
-    """Return the text of ``str(tensor)``, as in NumPy; parameters as in `format_tensor`.
+def format_str(x: Elements, options: PrintOptions = DEFAULT_OPTIONS) -> str:
+    """Return the text of ``str(tensor)``, as in NumPy.
 
-    >>> format_str((3,), "int", [1, 20, 3])
+    >>> format_str(Elements((3,), "int", [1, 20, 3]))
     '[ 1 20  3]'
     """
-    if shape == () and values:
-        return _scalar_text(kind, values[0])
-    return format_rows(shape, kind, values, options=options)
+    if x.shape == () and x.values:
+        return _scalar_text(x.kind, x.values[0])
+    return format_rows(x, options)
 
 
 def format_rows(
-    shape: tuple[int, ...],
-    kind: str,
-    values: Sequence[complex],
-    *,
-    separator: str = " ",
-    prefix: str = "",
-    ending: str = "",
-    options: PrintOptions = DEFAULT_OPTIONS,
+    x: Elements, options: PrintOptions, *, separator: str = " ", prefix: str = "", ending: str = ""
 ) -> str:
-    """Return the rows, like ``numpy.array2string``; other parameters as in `format_tensor`.
+    """Return the rows, like ``numpy.array2string``.
 
     Parameters
     ----------
@@ -148,10 +138,10 @@ def format_rows(
     prefix, ending
         The text that will precede the rows, which are indented by its length, and that will follow.
     """
-    edgeitems = options.edgeitems if math.prod(shape) > options.threshold else None
-    words = _words(shape, kind, values, edgeitems, options)
+    edgeitems = options.edgeitems if math.prod(x.shape) > options.threshold else None
+    words = _words(x, edgeitems, options)
     style = _Style(separator, " " * (len(prefix) + 1), options.linewidth - len(ending))
-    return _rows(words, shape, edgeitems, style)
+    return _rows(words, x.shape, edgeitems, style)
 
 
 # Layout: words to nested rows.
@@ -202,13 +192,8 @@ def _wrap(items: list[str], style: _Style) -> str:
 # Words: scalars to texts of equal width.
 
 
-def _words(
-    shape: tuple[int, ...],
-    kind: str,
-    values: Sequence[complex],
-    edgeitems: int | None,
-    options: PrintOptions,
-) -> list[str]:
+def _words(x: Elements, edgeitems: int | None, options: PrintOptions) -> list[str]:
+    shape, kind, values = x
     count = math.prod(shape if edgeitems is None else (min(n, 2 * edgeitems) for n in shape))
     if len(values) != count:
         shown = "shape" if edgeitems is None else "the edges of shape"

@@ -99,11 +99,11 @@ class Chart:
     options: Options
     categories: list[str] | None = None
 
-    def tensors(self) -> list[Tensor]:
-        """Return the tensors that are read."""
-        return [x for part in self.parts for x in part.tensors.values()]
+    def must_wait(self) -> bool:
+        """Return whether `drawn` waits for a GPU."""
+        return any(x.device.waits for part in self.parts for x in part.tensors.values())
 
-    async def bundle(self, blocking: bool) -> Json:
+    async def drawn(self, blocking: bool) -> Json:
         """Return the chart as JSON values; values that are not finite are None."""
         series = await self.draw(self.parts, self.options, blocking)
         chosen = {name: getattr(self.options, name) for name in TEXTS}

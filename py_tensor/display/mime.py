@@ -15,7 +15,7 @@ from struct import pack
 from typing import Any
 from uuid import uuid4
 
-from py_tensor.adapters.texts import get_printoptions
+from py_tensor.convert.formatting import get_printoptions
 from py_tensor.convert.presentation import can_wait
 from py_tensor.display.drawing import enlargement
 from py_tensor.display.pictures import Picture, picture, thumbnail

@@ -5,7 +5,7 @@ Names and arguments follow matplotlib.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -50,30 +50,19 @@ def _content(op: str, value: Any, kept: Changes, changed: Changes) -> ChartConte
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     if len(values) not in (1, len(names)):
         raise ShapeError(f"{op}: takes {_FORMS[len(names)]}, not a tuple of {len(values)}")
-    chart = draw(*values, *[None] * (len(names) - len(values)), options)
-    on_gpu = any(x.device.waits for x in chart.tensors())
-    return ChartContent(chart.bundle, lambda: on_gpu)
+    return ChartContent(draw(*values, *[None] * (len(names) - len(values)), options))
 
 
 class ChartContent(Content):
-    """A chart, computed once; a sum of charts uses the computed values.
+    """A chart, or the sum of some, computed once; a sum uses the computed values."""
 
-    Parameters
-    ----------
-    draw
-        Returns the chart as JSON values; the argument is `blocking`.
-    waits
-        Returns whether `draw` waits for a GPU.
-    """
-
-    def __init__(self, draw: Callable[[bool], Awaitable[Json]], waits: Callable[[], bool]) -> None:
+    def __init__(self, *charts: Chart | ChartContent) -> None:
         super().__init__(None)
-        self._draw = draw
-        self._waits = waits
+        self._charts = charts
         self._drawn: Json | None = None
 
     def must_wait(self) -> bool:
-        return self._drawn is None and self._waits()
+        return self._drawn is None and any(chart.must_wait() for chart in self._charts)
 
     async def text(self, blocking: bool) -> str:
         return summary(await self.drawn(blocking))
@@ -84,10 +73,9 @@ class ChartContent(Content):
     async def drawn(self, blocking: bool) -> Json:
         """Return the chart as JSON values."""
         if self._drawn is None:
-            drawn = await self._draw(blocking)
+            drawn = joined([await chart.drawn(blocking) for chart in self._charts])
             if self._drawn is None:  # the chart may be shown in two places
-                self._drawn = drawn
-                del self._draw, self._waits  # frees the tensors that they refer to
+                self._drawn, self._charts = drawn, ()  # frees the tensors of the charts
         return self._drawn
 
     def mimes(self) -> dict[str, str]:
@@ -98,13 +86,7 @@ class ChartContent(Content):
 
     def joined(self, other: Display) -> ChartContent | None:
         another = other.content
-        if not isinstance(another, ChartContent):
-            return None
-
-        async def draw(blocking: bool) -> Json:
-            return joined([await self.drawn(blocking), await another.drawn(blocking)])
-
-        return ChartContent(draw, lambda: self.must_wait() or another.must_wait())
+        return ChartContent(self, another) if isinstance(another, ChartContent) else None
 
 
 def _shown(op: str, arguments: Changes) -> Display:

@@ -7,19 +7,20 @@ with a prime factor above 13 is computed as a convolution whose length is a powe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from operator import index as as_index
 from typing import Any, ParamSpec
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import ShapeError
+from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.shapes import normalize_axes, normalize_axis
 from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import declared_like
+from py_tensor.ops.define import declared, declared_like
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, whole_number
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import roll
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -93,8 +94,8 @@ def rfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """
     x = _real("rfft", a)
     along = normalize_axis("rfft", axis, x.ndim)
-    length = x.shape[along] if n is None else as_index(n)
-    return sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1)
+    spectrum = _along("rfft", x, n, along, norm)
+    return sliced(spectrum, along, 0, spectrum.shape[along] // 2 + 1)
 
 
 @_like(fft)
@@ -108,8 +109,7 @@ def irfft(a: Operand, n: int | None, axis: int, norm: str | None) -> Tensor:
     """
     x = _floating("irfft", a)
     along = normalize_axis("irfft", axis, x.ndim)
-    length = 2 * (x.shape[along] - 1) if n is None else as_index(n)
-    _check_length("irfft", length)
+    length = whole_number("irfft", "n", 2 * (x.shape[along] - 1) if n is None else n, 1)
     half = _sized(x, along, length // 2 + 1)
     rest = flip(conjugate(sliced(half, along, 1, (length + 1) // 2)), along)
     whole = concat([half, rest], along)
@@ -173,29 +173,16 @@ def irfftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     return irfft(before, lengths[-1], transformed_axes[-1], norm)
 
 
-def fft2(
-    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
-) -> Tensor:
-    """`fftn` over the last two axes."""
-    return stored_whole("fft2", fftn(a, s, axes, norm), out)
+def _over_two(transform: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Return a transform over several axes, by default the last two."""
+    name, of = transform.__name__, signature(transform)
+    axes = of.parameters["axes"].replace(default=(-2, -1))
+    parameters = [*{**of.parameters, "axes": axes}.values()]
+    doc = f"`{name}` over the last two axes."
+    return declared(f"{name[:-1]}2", of.replace(parameters=parameters), transform, doc)
 
 
-@_like(fft2)
-def ifft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`ifftn` over the last two axes."""
-    return ifftn(a, s, axes, norm)
-
-
-@_like(fft2)
-def rfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`rfftn` over the last two axes."""
-    return rfftn(a, s, axes, norm)
-
-
-@_like(fft2)
-def irfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
-    """`irfftn` over the last two axes."""
-    return irfftn(a, s, axes, norm)
+fft2, ifft2, rfft2, irfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn))
 
 
 # -- Frequencies --------------------------------------------------------------------------------
@@ -203,7 +190,7 @@ def irfft2(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """Return the frequencies of the bins of `fft`, for samples with spacing `d`."""
-    _check_length("fftfreq", n)
+    n = whole_number("fftfreq", "n", n, 1)
     half = (n + 1) // 2
     bins = arange(n, device=device)
     return _scaled(where(bins < half, bins, bins - n), n, d, dtype)
@@ -211,7 +198,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None)
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
     """Return the frequencies of the bins of `rfft`; see `fftfreq`."""
-    _check_length("rfftfreq", n)
+    n = whole_number("rfftfreq", "n", n, 1)
     return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
 
 
@@ -243,14 +230,8 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 def _checked(op: str, norm: str | None) -> str:
     checked = "backward" if norm is None else norm
-    if checked not in _SWAPPED:
-        raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
+    check_option(op, "norm", checked, _SWAPPED)
     return checked
-
-
-def _check_length(op: str, n: int) -> None:
-    if n < 1:
-        raise ValueError(f"{op}: n must be at least 1, not {n}")
 
 
 def _floating(op: str, x: Operand) -> Tensor:
@@ -299,7 +280,6 @@ def _along(
     """Transform along an axis."""
     norm, x = _checked(op, norm), _floating(op, x)
     along = normalize_axis(op, axis, x.ndim)
-    length = x.shape[along] if n is None else as_index(n)
-    _check_length(op, length)
+    length = whole_number(op, "n", x.shape[along] if n is None else n, 1)
     power = {"ortho": 0.5, "backward": is_inverse, "forward": not is_inverse}[norm]
     return transformed(_sized(x, along, length), along, is_inverse, float(length) ** -power)

@@ -12,9 +12,9 @@ from py_tensor.base.shapes import normalize_axes, normalize_axis, reduced, size_
 from py_tensor.linalg import decompositions
 from py_tensor.linalg.decompositions import *
 from py_tensor.ops import linalg, movement, products, rearrange
-from py_tensor.ops.complex import squared_length
+from py_tensor.ops.complex import root_of_squares, squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import isnan, multiply, power, root_of_squares, where
+from py_tensor.ops.elementwise import isnan, multiply, power, where
 from py_tensor.ops.movement import as_floating, broadcast_to, converted, matrix_transpose
 from py_tensor.ops.operands import Operand, Scalar, number_like, tensors_of, whole_number
 from py_tensor.ops.out import stored
@@ -238,9 +238,7 @@ def tensorinv(a: Operand, ind: int = 2) -> Tensor:
         If the matrix is not square.
     """
     x = tensor_of(a, "tensorinv")
-    count = whole_number("tensorinv", "ind", ind)
-    if count < 1:
-        raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
+    count = whole_number("tensorinv", "ind", ind, 1)
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
         raise LinAlgError(

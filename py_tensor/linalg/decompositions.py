@@ -127,11 +127,11 @@ def solve(a: Operand, b: Operand) -> Tensor:
     a, b = tensors_of("solve", (a, b))
     a, b = in_common_dtype("solve", _square("solve", a), b)
     solution = _solution((a, b))
-    _check_result("solve", "the matrix is singular", solution, "solve", a, b)
+    _check_result("solve", "the matrix is singular", solution, a, b)
     return solution
 
 
-def _check_result(op: str, words: str, result: Tensor, name: str, *operands: Tensor) -> None:
+def _check_result(op: str, words: str, result: Tensor, *operands: Tensor) -> None:
     """Raise LinAlgError where NumPy's function raises it, if the elements are on the host."""
     values = known(result)
     if values is None or not (values != values).any():
@@ -140,7 +140,7 @@ def _check_result(op: str, words: str, result: Tensor, name: str, *operands: Ten
     # NumPy itself raises nothing in WebAssembly, which has no floating-point exceptions.
     refused = all(np.isfinite(x).all() for x in arrays)
     try:
-        getattr(np.linalg, name)(*arrays)
+        getattr(np.linalg, op)(*arrays)
     except np.linalg.LinAlgError:
         refused = True
     if refused:
@@ -179,7 +179,7 @@ def inv(a: Operand) -> Tensor:
     """
     x = _square("inv", a)
     inverse = unchecked_inverse(x)
-    _check_result("inv", "the matrix is singular", inverse, "inv", x)
+    _check_result("inv", "the matrix is singular", inverse, x)
     return inverse
 
 
@@ -241,7 +241,7 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
         return x
     lower_half = _adjoint(x) if upper else x
     factor = _triangle((lower_half,))
-    _check_result("cholesky", "the matrix is not positive definite", factor, "cholesky", lower_half)
+    _check_result("cholesky", "the matrix is not positive definite", factor, lower_half)
     return _adjoint(factor) if upper else factor
 
 
@@ -355,8 +355,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         If `UPLO` is unknown.
     """
     x = _square("eigh", a)
-    if UPLO not in ("L", "U", "l", "u"):
-        raise ValueError(f"eigh: UPLO must be 'L' or 'U', not {UPLO!r}")
+    check_option("eigh", "UPLO", UPLO, ("L", "U", "l", "u"))
     n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)

@@ -19,7 +19,7 @@ from py_tensor.ops.elementwise import multiply, power, sign, where
 from py_tensor.ops.gather import flatnonzero, in_mode, nonzero
 from py_tensor.ops.movement import as_floating, converted, expand_dims, reshape_copy, stack
 from py_tensor.ops.operands import Operand, coerce, common_dtype, is_array_like, whole_number
-from py_tensor.ops.rearrange import diag
+from py_tensor.ops.rearrange import diag, lower_half
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -49,9 +49,7 @@ def tri(
     like: Any = None,
 ) -> Tensor:
     """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
-    rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
-    k = max(-N, min(k, columns.size))  # beyond these, all or none
-    hit = (rows + k)[:, None] >= columns
+    hit = lower_half((N, N if M is None else M), k, parse(device))
     return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
 
@@ -75,9 +73,7 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     x = tensor_of(x, "vander")
     if x.ndim != 1:
         raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
-    count = x.size if N is None else whole_number("vander", "N", N)
-    if count < 0:
-        raise ValueError(f"vander: N must be at least 0, not {N}")
+    count = x.size if N is None else whole_number("vander", "N", N, 0)
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     one = ones(x.shape, base.dtype, device=x.device)
     columns = [*accumulate([base] * (count - 1), multiply, initial=one)]

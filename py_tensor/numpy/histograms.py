@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
 from py_tensor.adapters.hosted import naming
@@ -18,7 +17,7 @@ from py_tensor.ops.creation import arange, full, linspace, zeros
 from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.gather import scatter
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, widened
-from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
+from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of, whole_number
 from py_tensor.ops.record import apply, build
 from py_tensor.ops.sorting import element_at, is_increasing, searchsorted
 from py_tensor.runtime.host import host
@@ -135,9 +134,7 @@ def _bins(
         if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
         return _Bins(edges, bits=_bits_beside(op, sample, bins, edges))
-    count = as_index(bins)
-    if count < 1:
-        raise ValueError(f"{op}: bins must be at least 1, not {count}")
+    count = whole_number(op, "bins", bins, 1)
     return _equal_bins(op, sample, count, limits, wide=wide)
 
 

@@ -190,27 +190,20 @@ def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
 # -- Cutting ------------------------------------------------------------------------------------
 
 
-def _cut(op: str, x: Operand, parts: Any, axis: int, least: int) -> list[Tensor]:
-    x = tensor_of(x, op)
-    if x.ndim < least:
-        raise ShapeError(f"{op}: needs at least {shapes.axes_of(least)}, got shape {x.shape}")
-    return movement.split(x, parts, axis)
-
-
 def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the second axis, or along the only axis of a vector."""
-    x = tensor_of(ary, "hsplit")
-    return _cut("hsplit", x, indices_or_sections, int(x.ndim > 1), 1)
+    x = movement.of_rank("hsplit", ary, 1)
+    return movement.split(x, indices_or_sections, int(x.ndim > 1))
 
 
 def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the first axis; needs at least 2 axes."""
-    return _cut("vsplit", ary, indices_or_sections, 0, 2)
+    return movement.split(movement.of_rank("vsplit", ary, 2), indices_or_sections, 0)
 
 
 def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
     """`split` along the third axis."""
-    return _cut("dsplit", ary, indices_or_sections, 2, 3)
+    return movement.split(movement.of_rank("dsplit", ary, 3), indices_or_sections, 2)
 
 
 # -- Fewer and more elements --------------------------------------------------------------------
@@ -397,18 +390,12 @@ def resize(a: Operand, new_shape: int | Shape) -> Tensor:
 
 def fliplr(m: Operand) -> Tensor:
     """Reverse the columns; returns a view."""
-    x = tensor_of(m, "fliplr")
-    if x.ndim < 2:
-        raise ShapeError(f"fliplr: needs at least 2 axes, got shape {x.shape}")
-    return flip(x, 1)
+    return flip(movement.of_rank("fliplr", m, 2), 1)
 
 
 def flipud(m: Operand) -> Tensor:
     """Reverse the rows; returns a view."""
-    x = tensor_of(m, "flipud")
-    if not x.ndim:
-        raise ShapeError("flipud: needs at least 1 axis, got a 0-d tensor")
-    return flip(x, 0)
+    return flip(movement.of_rank("flipud", m, 1), 0)
 
 
 def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:

@@ -17,7 +17,7 @@ from py_tensor.base.errors import DeviceError, DTypeError
 from py_tensor.base.shapes import MAX_RANK
 from py_tensor.convert.conversion import asarray
 from py_tensor.ir.node import Device
-from py_tensor.ops.operands import Scalar, own_dtype
+from py_tensor.ops.operands import Scalar, own_dtype, whole_number
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import all_devices
@@ -174,9 +174,8 @@ def setbufsize(size: int) -> int:
     ValueError
         If the size is negative.
     """
-    if size < 0:
-        raise ValueError(f"setbufsize: size must be at least 0, not {size}")
-    before, _settings["buffer size"] = _settings["buffer size"], size
+    before = getbufsize()
+    _settings["buffer size"] = whole_number("setbufsize", "size", size, 0)
     return before
 
 

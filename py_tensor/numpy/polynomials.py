@@ -225,8 +225,7 @@ class poly1d(Hosted):  # noqa: N801 - NumPy's name
         return self.coeffs[self.o - power] if 0 <= power <= self.o else self.coeffs[0] * 0
 
     def __setitem__(self, power: int, value: Scalar) -> None:
-        if power < 0:
-            raise ValueError(f"poly1d: a power must be at least 0, not {power}")
+        power = whole_number("poly1d", "a power", power, 0)
         if power > self.o:
             self.coeffs = pad_constant(self.coeffs, (power - self.o, 0))
         self.coeffs[self.o - power] = value
@@ -286,9 +285,7 @@ def polyfit(
         On the cpu device, if a point is NaN, or if `cov` is requested and the rank is deficient. On
         the GPU the result is NaN, or the covariance for the effective rank.
     """
-    order = whole_number("polyfit", "deg", deg) + 1
-    if order < 1:
-        raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
+    order = whole_number("polyfit", "deg", deg, 0) + 1
     x, y = _points("polyfit", x, y)
     weights = None if w is None else _weights_of("polyfit", w, x)
     low, high = x.min(), x.max()

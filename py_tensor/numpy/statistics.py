@@ -13,10 +13,10 @@ from py_tensor.base.shapes import dropped, normalize_axes, normalize_axis, reduc
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops import elementwise, reduction
-from py_tensor.ops.complex import conjugated, joined
+from py_tensor.ops.complex import conjugated, joined, root_of_squares
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import declared_like
-from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum, root_of_squares
+from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.linalg import matmul

@@ -367,16 +367,12 @@ def _exponent(np: Any, x: Any) -> Any:
     return np.where(np.isfinite(x), np.frexp(x)[1], 0)  # unspecified in C
 
 
-def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
-    return ldexp(g, converted(b, dtypes.int32)), None
-
-
 LDEXP = Elementwise(
     "ldexp",
     wgsl={"*": "ldexp_f32({0}, i32({1}))"},
     numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
     accepts=REAL_FLOATING,
-    vjp=_grad_ldexp,
+    vjp=lambda g, y, a, b, _: (ldexp(g, converted(b, dtypes.int32)), None),
 )
 MAX_POWER = 2100  # turns every float64 into 0 or infinity
 

@@ -18,7 +18,7 @@ from py_tensor.ops.gather import as_given, beside, cast_and_broadcast, indices_o
 from py_tensor.ops.indexing import getitem, setitem, write
 from py_tensor.ops.movement import along_axis, concat, converted, reshape_copy
 from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like, on_one_device
-from py_tensor.ops.out import check_kind
+from py_tensor.ops.out import check_kind, writeable
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.sorting import partition, sort
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
@@ -26,13 +26,6 @@ from py_tensor.tensors.tensor import Tensor, install, tensor_of
 __all__ = [
     "copyto", "fill_diagonal", "flatiter", "place", "put", "put_along_axis", "putmask",
 ]  # fmt: skip
-
-
-def _target(op: str, x: Any) -> Tensor:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: can only write to a tensor, not to {type(x).__name__}")
-    x._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
-    return x
 
 
 def _overwrite(x: Tensor, y: Tensor) -> None:
@@ -55,7 +48,7 @@ def _in_place(plain: Callable[..., Tensor]) -> Callable[..., None]:
         if axis is None:
             raise TypeError(f"{op}: x.{op} needs one axis; pt.{op}(x, None) {op}s a flat copy")
         result = plain(a, axis=axis, **options)
-        _overwrite(_target(op, a), result)
+        _overwrite(writeable(op, a), result)
 
     doc = f"{op.capitalize()} the elements along `axis` in place; `pt.{op}` returns a copy."
     return declared(op, signature(plain).replace(return_annotation="None"), call, doc)
@@ -98,7 +91,7 @@ def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
     IndexError
         If an index is out of range; raised by the next read if the indices are on the GPU.
     """
-    x = _target("put", a)
+    x = writeable("put", a)
     flat, values = x.ravel(), as_given(a, v, "put")
     index, op = indices_of("put", ind, flat, 0, mode)
     if values.size and index.size:
@@ -121,7 +114,7 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
     ShapeError, IndexError, DTypeError
         As in `take_along_axis`.
     """
-    target = _target("put_along_axis", arr)
+    target = writeable("put_along_axis", arr)
     x, along = along_axis("put_along_axis", target, axis)
     index, op = indices_of("put_along_axis", indices, x, along)
     wide, index = beside("put_along_axis", x, index, along)
@@ -151,7 +144,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         If `casting` does not allow the dtype of the values, or if `where` is neither bool nor one
         number.
     """
-    _target("copyto", dst)
+    writeable("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
     number = number_like(src, dst.dtype)
     source = as_given(dst, src, "copyto")
@@ -202,7 +195,7 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
 
 def _masked(op: str, name: str, x: Tensor, mask: Operand, values: Operand) -> tuple[Tensor, Tensor]:
     """Return a mask in the shape of the tensor to write to, and the values to write."""
-    _target(op, x)
+    writeable(op, x)
     condition, replacements = tensor_of(mask, op, device=x.device), as_given(x, values, op)
     if condition.size != x.size:
         raise ShapeError(
@@ -251,7 +244,7 @@ def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
     ShapeError
         If `a` has fewer than two axes, or more than two of different lengths.
     """
-    _target("fill_diagonal", a)
+    writeable("fill_diagonal", a)
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
         raise ShapeError(
             f"fill_diagonal: takes a matrix or axes of equal length, not shape {a.shape}"
@@ -303,7 +296,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     def __setitem__(self, key: Any, value: Operand) -> None:
         """Assign the elements of `value` in order, repeating them if there are too few."""
-        x = _target("flat", self.base)
+        x = writeable("flat", self.base)
         index = self._place(key)
         if index is not None:
             setitem(x, index, value)

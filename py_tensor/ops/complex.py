@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import ANY
@@ -11,7 +12,7 @@ from py_tensor.ir.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
 from py_tensor.ops.define import unary
-from py_tensor.ops.elementwise import equal, not_equal, square
+from py_tensor.ops.elementwise import equal, not_equal, sqrt, square, where
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import apply
@@ -83,11 +84,8 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
         Whether to return degrees.
     """
     z = as_floating(z, "angle")
-    if z.dtype.is_complex:
-        real, imag = parts_of(z)
-        radians = arctan2(imag, real)
-    else:
-        radians = arctan2(0.0, z)
+    real, imag = parts_of(z) if z.dtype.is_complex else (z, 0.0)
+    radians = arctan2(imag, real)
     return radians * (180 / math.pi) if deg else radians
 
 
@@ -97,6 +95,18 @@ def squared_length(x: Tensor) -> Tensor:
         return square(x)
     real, imag = parts_of(x)
     return square(real) + square(imag)
+
+
+def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (g / where(equal(y, 0), math.inf, 2 * y),)
+
+
+_ROOT = replace(cast("Any", sqrt).op, vjp=_grad_root)
+
+
+def root_of_squares(squares: Tensor) -> Tensor:
+    """Return the square root of a sum of squares: its derivative at 0 is 0."""
+    return apply(_ROOT, (squares,))
 
 
 def isreal(x: Operand) -> Tensor:

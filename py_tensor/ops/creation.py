@@ -157,13 +157,14 @@ empty = _constant(
 
 
 def _like(
-    op: Movement, a: Operand, dtype: object, order: str, shape: object, device: Any
-) -> tuple[object, DType, Any]:
-    """Return the shape, the dtype and the device of a tensor like `a`."""
+    op: Movement, a: Operand, value: Operand, dtype: object, order: str, shape: object, device: Any
+) -> Tensor:
+    """Return a tensor of one value, with the shape, dtype and device of `a` as defaults."""
     check_order(op.name, order)
     a = tensor_of(a, op.name)
     target = a.dtype if dtype is None else dtypes.parse(dtype)
-    return a.shape if shape is None else shape, target, device or a.device
+    make = _filled if type(value) is int else _full  # which converts other values
+    return make(op, a.shape if shape is None else shape, value, target, order, device or a.device)
 
 
 def full_like(
@@ -177,8 +178,7 @@ def full_like(
     device: Any = None,
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
-    sizes, target, device = _like(FULL_LIKE, a, dtype, order, shape, device)
-    return _full(FULL_LIKE, sizes, fill_value, target, order, device)
+    return _like(FULL_LIKE, a, fill_value, dtype, order, shape, device)
 
 
 def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
@@ -194,8 +194,7 @@ def _constant_like(name: str, value: int, doc: str) -> Callable[..., Tensor]:
         *,
         device: Any = None,
     ) -> Tensor:
-        sizes, target, device = _like(op, a, dtype, order, shape, device)
-        return _filled(op, sizes, value, target, order, device)
+        return _like(op, a, value, dtype, order, shape, device)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
     return function
@@ -217,8 +216,7 @@ def empty_like(
     device: Any = None,
 ) -> Tensor:
     """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
-    sizes, target, device = _like(EMPTY_LIKE, prototype, dtype, order, shape, device)
-    return _filled(EMPTY_LIKE, sizes, 0, target, order, device)
+    return _like(EMPTY_LIKE, prototype, 0, dtype, order, shape, device)
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
@@ -445,9 +443,7 @@ def linspace(
 
 def _counts(num: object, endpoint: bool) -> tuple[int, int]:
     """Return the numbers of points and of intervals of `linspace`."""
-    count = whole_number("linspace", "num", num)
-    if count < 0:
-        raise ValueError(f"linspace: num must be at least 0, not {count}")
+    count = whole_number("linspace", "num", num, 0)
     return count, count - 1 if endpoint else count
 
 

@@ -38,7 +38,7 @@ from py_tensor.ops.operands import (
     takes,
     takes_numbers,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
+from py_tensor.ops.out import SAME_KIND, Out, check_kind, store, stored
 from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
@@ -370,15 +370,12 @@ def function_of(
     def made(*kinds: Any) -> Recorded | None:
         return None if op.decide is not None and _are_unlike(*kinds) else recipe_of(op, *kinds)
 
-    def any_operands(*operands: Operand) -> Tensor:
-        return apply(op, operands)
-
     # By the metas of tensors; `int` or `float` stands for a number.
     recipes = Recipes[Any, Recorded | None](made)
     recording = _recording_one if op.operands == 1 else _recording_two
-    record = recording(recipes, others or any_operands)
+    record = recording(recipes, others or (lambda *operands: apply(op, operands)))
     if operator is not None:
-        _install_operator(operator, record, recipes)
+        add_operator(operator, record, recipes)
     computed = op.accepts.takes(dtypes.float32) and op.accepts.compute(dtypes.float32)
     error = ulp if computed and op.result(computed).is_floating else None
     return with_options(
@@ -600,22 +597,28 @@ def _left_to(other: object, method: str, x: Tensor) -> Any:
     return NotImplemented if reflected is None else reflected(x.item())
 
 
-def _install_operator(operator: str, function: Binary, recipes: _Recipes) -> None:
+def add_operator(operator: str, function: Binary, recipes: _Recipes | None = None) -> None:
+    """Add an operator to Tensor: forward, reflected and in place, unless it is a comparison.
+
+    With the recipes of an op, it is recorded at once on the operands that these are for.
+    """
     is_comparison = operator in _MIRRORED
     unlike = _OF_UNLIKE.get(operator)
     if operator == "mul":
         function = _repeating(function)
 
-    def mixed(self: Tensor, other: Operand) -> Any:
+    def mixed(self: Tensor, other: Operand) -> Tensor:
         if unlike is not None and (other is None or isinstance(other, str | bytes)):
             return filled(unlike, meta_of(self.shape, dtypes.bool_, self.device))
+        if type(other) in (Tensor, int, float):
+            return function(self, other)
         if takes(other):
             return NotImplemented if goes_first(other) else function(self, other)
         if not is_comparison and isinstance(other, str | bytes):  # `*` would repeat the text
             raise TypeError(f"{operator}: takes numbers and arrays, not {type(other).__name__}")
         return _left_to(other, f"__r{operator}__", self)
 
-    def mirrored(self: Tensor, other: Operand) -> Any:
+    def mirrored(self: Tensor, other: Operand) -> Tensor:
         if takes(other):
             return function(other, self)
         return _left_to(other, f"__{operator}__", self)
@@ -625,17 +628,19 @@ def _install_operator(operator: str, function: Binary, recipes: _Recipes) -> Non
             return NotImplemented
         if not self.is_scalar:
             self._check_writeable(f"i{operator}")  # pyright: ignore[reportPrivateUsage]
-        return assign_result(f"i{operator}", self, function(self, other))
+        result = function(self, other)
+        # A scalar, such as a sum or an element, never changes: the name is rebound to the result.
+        return result if self.is_scalar else store(f"i{operator}", self, result)
 
-    named: list[tuple[str, Any]] = [(f"__{operator}__", _recording_two(recipes, mixed))]
+    forward, back = mixed, mirrored
+    if recipes is not None:
+        forward, back = _recording_two(recipes, mixed), _reflected(recipes, mirrored)
+    named: dict[str, Any] = {f"__{operator}__": forward}
     if not is_comparison:
-        named += [
-            (f"__r{operator}__", _reflected(recipes, mirrored)),
-            (f"__i{operator}__", in_place),
-        ]
-    for name, f in named:
-        f.__name__ = name
-        install(name, f)
+        named |= {f"__r{operator}__": back, f"__i{operator}__": in_place}
+    for name, method in named.items():
+        method.__name__ = name
+        install(name, method)
 
 
 # -- Functions that follow from others -------------------------------------------------------------

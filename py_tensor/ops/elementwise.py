@@ -6,7 +6,6 @@ gradient for each operand.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -17,22 +16,20 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import binary, comparison, function_of, unary, with_options
+from py_tensor.ops.define import add_operator, binary, comparison, function_of, unary, with_options
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     as_ndarray,
     coerce,
     common_dtype,
-    goes_first,
     in_dtype,
     known,
     number_like,
-    takes,
     tensor_beside,
     tensors_of,
 )
-from py_tensor.ops.out import Out, assign_result, stored
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.record import apply
 from py_tensor.tensors.tensor import Tensor, install
 
@@ -65,18 +62,6 @@ def log(x: Any) -> Any:
 @elementary(vjp=lambda g, y, x, _: (g / (2 * y),), cost=4)
 def sqrt(x: Any) -> Any:
     """Square root of each element; NaN for negative numbers."""
-
-
-def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
-    return (g / where(equal(y, 0), math.inf, 2 * y),)
-
-
-_ROOT = replace(cast("Any", sqrt).op, vjp=_grad_root)
-
-
-def root_of_squares(squares: Tensor) -> Tensor:
-    """Return the square root of a sum of squares: its derivative at 0 is 0."""
-    return apply(_ROOT, (squares,))
 
 
 @elementary(vjp=lambda g, y, x, _: (g * cos(x),), cost=30)
@@ -425,26 +410,12 @@ power = with_options(
 )  # fmt: skip
 
 
-def _power_of(self: Tensor, other: Operand) -> Tensor:
+def _power_of(x: Operand, y: Operand) -> Tensor:
     """``**``, which squares bools in int8, where `power` gives int32, as in NumPy."""
-    if goes_first(other):
-        return NotImplemented
-    return square(self) if type(other) is int and other == 2 else _raised(self, other)
+    return square(x) if type(y) is int and y == 2 else _raised(x, y)
 
 
-def _reflected_power(self: Tensor, other: Operand) -> Tensor:
-    return _raised(other, self)
-
-
-def _power_in_place(self: Tensor, other: Operand) -> Tensor:
-    if not takes(other):
-        return NotImplemented
-    return assign_result("ipow", self, _power_of(self, other))
-
-
-install("__ipow__", _power_in_place)
-install("__pow__", _power_of)
-install("__rpow__", _reflected_power)
+add_operator("pow", _power_of)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast, overload
 from weakref import ref
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.base.errors import DeviceError, DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, broadcast, check_rank, row_major, size_of
 from py_tensor.ir.arrays import has_integers
 from py_tensor.ir.bind import Recipe, Recipes, Step, follow, recipe, record, steps
@@ -27,6 +27,7 @@ from py_tensor.ops.operands import (
     number_like,
     on_one_device,
     tensor_beside,
+    whole_number,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build, empty_node
@@ -95,8 +96,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     """Apply NumPy's `mode` to indices into `n` elements."""
     if mode == "raise":
         return indices
-    if mode not in ("wrap", "clip"):
-        raise ValueError(f"{op}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    check_option(op, "mode", mode, ("raise", "wrap", "clip"))
     numbers = tensor_of(indices, op, device=device)
     if not numbers.size:
         return indices
@@ -619,8 +619,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise ShapeError(f"bincount: takes a vector, not shape {x.shape}")
     if x.dtype.is_inexact:
         raise DTypeError(f"bincount: takes integers, not {x.dtype}")
-    if minlength < 0:
-        raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
+    minlength = whole_number("bincount", "minlength", minlength, 0)
     added = 1 if weights is None else _weights(x, weights)
     x = converted(x, dtypes.numeric(x.dtype))
     unsigned = dtypes.uint64 if x.dtype.is_wide else dtypes.uint32

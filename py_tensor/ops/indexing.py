@@ -301,9 +301,10 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
         if kind == "b" or getattr(item, "ndim", 0):
             return items
         if kind not in "iu" or not hasattr(item, "__index__"):
+            what = f"the float {item}" if isinstance(item, float) else type(item).__name__
             raise IndexError(
                 "index: takes ints, slices, ..., None, masks, and integers in a tensor, array or"
-                f" list, not {_described(item)}"
+                f" list, not {what}"
             )
     return None
 
@@ -311,10 +312,6 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
 def _is_array(item: Any) -> bool:
     """Return whether a part of a key is an array and not a NumPy scalar."""
     return hasattr(item, "dtype") and hasattr(item, "__len__")
-
-
-def _described(item: Any) -> str:
-    return f"the float {item}" if isinstance(item, float) else type(item).__name__
 
 
 def _is_basic(item: Any) -> bool:

@@ -14,13 +14,13 @@ from py_tensor.ir.node import Meta, Op, meta_of
 from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import count_operands, in_options, register
+from py_tensor.ops.define import add_operator, count_operands, in_options, register
 from py_tensor.ops.movement import converted, in_common_dtype, reshape_copy
-from py_tensor.ops.operands import Operand, as_arrays, common_dtype, goes_first, node_of, takes
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
+from py_tensor.ops.operands import Operand, as_arrays, common_dtype, node_of
+from py_tensor.ops.out import SAME_KIND, Out, stored, stored_whole, target_of
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
-from py_tensor.tensors.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["dot", "fused_multiply_add", "matmul"]
 
@@ -284,28 +284,7 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
     return matmul(left, right).reshape((*rows, *columns))
 
 
-def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
-    return matmul(other, self) if takes(other) else NotImplemented
-
-
-def _matmul(self: Tensor, other: Operand) -> Tensor:
-    if type(other) is Tensor or (takes(other) and not goes_first(other)):
-        return matmul(self, other)
-    return NotImplemented
-
-
-def _matmul_in_place(self: Tensor, other: Operand) -> Tensor:
-    if not takes(other):
-        return NotImplemented
-    product = matmul(self, other)
-    if product.shape != self.shape:
-        raise ShapeError(f"imatmul: a product of shape {product.shape} does not fit {self.shape}")
-    return assign_result("imatmul", self, product)
-
-
 register(fused_multiply_add, CONTRACT)
 register(matmul)
 register(dot)
-install("__matmul__", _matmul)
-install("__imatmul__", _matmul_in_place)
-install("__rmatmul__", _reflected_matmul)
+add_operator("matmul", matmul)

@@ -251,6 +251,15 @@ def along_axis(
     return x if x.ndim else ravel(x), number
 
 
+def of_rank(op: str, x: Operand, least: int) -> Tensor:
+    """Return an operand as a tensor with at least some number of axes."""
+    x = tensor_of(x, op)
+    if x.ndim < least:
+        got = f"shape {x.shape}" if x.ndim else "a 0-d tensor"
+        raise ShapeError(f"{op}: needs at least {shapes.axes_of(least)}, got {got}")
+    return x
+
+
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
     """Like `ravel`, but always returns a copy."""
     return ravel(x, order).copy()
@@ -314,10 +323,7 @@ def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
 
 def matrix_transpose(x: Operand, /) -> Tensor:
     """Swap the last two axes; returns a view."""
-    x = tensor_of(x, "matrix_transpose")
-    if x.ndim < 2:
-        raise ShapeError(f"matrix_transpose: needs at least 2 axes, got shape {x.shape}")
-    return swapaxes(x, -2, -1)
+    return swapaxes(of_rank("matrix_transpose", x, 2), -2, -1)
 
 
 def expand(x: Operand, /, *shape: Any) -> Tensor:
@@ -662,9 +668,7 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     ShapeError
         If there are fewer than two axes.
     """
-    x = tensor_of(a, "diagonal")
-    if x.ndim < 2:
-        raise ShapeError(f"diagonal: needs at least 2 axes, got shape {x.shape}")
+    x = of_rank("diagonal", a, 2)
     a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if a == b:
         raise ShapeError(f"diagonal: axis {axis1} was passed twice")

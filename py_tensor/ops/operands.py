@@ -86,18 +86,23 @@ def real_number_of(op: str, name: str, value: object) -> Real:
     return number
 
 
-def whole_number(op: str, name: str, value: Any) -> int:
+def whole_number(op: str, name: str, value: Any, least: int | None = None) -> int:
     """Return a Python int, also from a NumPy scalar or a 0-d tensor.
 
     Raises
     ------
     TypeError
         If the argument is anything else; the message names the op and the argument.
+    ValueError
+        If it is below `least`.
     """
     try:
-        return as_index(value)
+        number = as_index(value)
     except TypeError:
         raise TypeError(f"{op}: {name} must be an int, not {value!r}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{op}: {name} must be at least {least}, not {number}")
+    return number
 
 
 def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:

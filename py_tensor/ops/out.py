@@ -7,7 +7,7 @@ from typing import Any, cast
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType, check_cast, is_of_kind, warn_of_loss
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import check_expansion
+from py_tensor.base.shapes import expands
 from py_tensor.ir.bind import follow
 from py_tensor.ir.node import Device
 from py_tensor.ir.primitives import WHERE
@@ -32,6 +32,14 @@ def check_kind(op: str, source: DType, target: DType, instead: str) -> None:
         raise DTypeError(f"{op}: {source} cannot be stored in {target}; {instead}")
 
 
+def writeable(op: str, x: Any) -> Tensor:
+    """Return the target of a write, or raise TypeError or ValueError if it cannot be written to."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: can only write to a tensor, not to {type(x).__name__}")
+    x._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
+    return x
+
+
 def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> Tensor:
     """Write the result of an op to a tensor, and return the tensor, for `out` and ``+=``.
 
@@ -52,12 +60,11 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
         check_kind(op, result.dtype, target.dtype, instead)
     else:
         check_cast(op, result.dtype, target.dtype, casting)
-    try:
-        check_expansion(op, result.shape, target.shape)
-    except ShapeError:
+    fits = result.shape == target.shape if symbol else expands(result.shape, target.shape)
+    if not fits:
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
-        ) from None
+        )
     return _written(op, target, result)
 
 
@@ -72,14 +79,6 @@ def _written(op: str, target: Tensor, result: Tensor) -> Tensor:
     layout = target._layout  # pyright: ignore[reportPrivateUsage]
     target._assign(layout, node)  # pyright: ignore[reportPrivateUsage]
     return target
-
-
-def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
-    """Write the result of an in-place operator, and return the tensor.
-
-    A scalar, such as a sum or an element, never changes: the name is rebound to the result.
-    """
-    return result if target.is_scalar else store(op, target, result)
 
 
 def stored(

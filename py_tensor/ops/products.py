@@ -67,11 +67,7 @@ def vecdot(x1: Operand, x2: Operand) -> Tensor:
     ValueError, TypeError
         If `axes` is not a list with an entry for each operand.
     """
-    a, b = in_common_dtype("vecdot", x1, x2)
-    if not a.ndim or not b.ndim:
-        raise ShapeError(
-            f"vecdot: operands must have at least one axis, not shapes {a.shape} and {b.shape}"
-        )
+    a, b = _with_axes("vecdot", x1, x2, (1, 1))
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
@@ -262,8 +258,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     n = b.size - 1
     half = (n + 1) // 2
     sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
-    if mode not in sides:
-        raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
+    check_option(op, "mode", mode, sides)
     before, behind = sides[mode]
     if a.device.computes_cpu_ops and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)
@@ -350,10 +345,6 @@ def einsum(
     pairs = zip(converted_operands, labels, strict=True)
     factors: list[Factor] = [_plain(x, operand_labels, sizes) for x, operand_labels in pairs]
 
-    def needed_beside(*others: Factor) -> set[Any]:
-        """Return the labels of the result, of the remaining operands, and of `others`."""
-        return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
-
     path = [*_path(text, converted_operands, optimize)]
     while len(factors) > 1:
         combined = path.pop(0) if path else range(len(factors))
@@ -361,7 +352,9 @@ def einsum(
         first = others.pop(0)
         factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
-            first = _product(*first, *second, needed_beside(*others[n:]))
+            remaining = (*factors, *others[n:])
+            needed = {*kept, *chain.from_iterable(term for _, term in remaining)}
+            first = _product(*first, *second, needed)
         factors.append(first)
     ((result, result_labels),) = factors
     result, result_labels = _summed(result, result_labels, set(kept))

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from py_tensor.base import dtypes
-from py_tensor.base.errors import ShapeError
+from py_tensor.base.errors import ShapeError, check_option
 from py_tensor.base.layout import Layout
-from py_tensor.base.shapes import normalize_axis, parse_shape
+from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.ir.bind import Recipes, Step, follow, steps
-from py_tensor.ir.node import Meta
+from py_tensor.ir.node import Device, Meta
 from py_tensor.ir.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import along_axis, concat, pad_constant, reshape_copy, view_by
+from py_tensor.ops.movement import along_axis, concat, of_rank, pad_constant, reshape_copy, view_by
 from py_tensor.ops.operands import Operand, numbers_of, tensor_beside, tensors_of, whole_number
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import sum
@@ -59,13 +59,6 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     return x.permute(tuple(order))
 
 
-def _count(op: str, number: Any) -> int:
-    count = whole_number(op, "a count", number)
-    if count < 0:
-        raise ValueError(f"{op}: counts must be at least 0, not {count}")
-    return count
-
-
 def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
     """Repeat each element `repeats` times along `axis`; None repeats the flattened elements.
 
@@ -84,7 +77,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     x, along = along_axis("repeat", a, axis, of_scalar=True)
     before, n, behind = x.shape[:along], x.shape[along], x.shape[along + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
-    counts = [_count("repeat", number) for number in numbers]
+    counts = [whole_number("repeat", "a count", number, 0) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
         raise ShapeError(
             f"repeat: repeats of shape {shape} do not match axis {along} of shape {x.shape}"
@@ -103,7 +96,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy
     Missing axes of `A` or `reps` are leading axes of length 1.
     """
     x = tensor_of(A, "tile")
-    counts = [_count("tile", n) for n in several(reps)]
+    counts = [whole_number("tile", "a count", n, 0) for n in several(reps)]
     counts = [1] * (x.ndim - len(counts)) + counts
     x = reshape_copy(x, (1,) * (len(counts) - x.ndim) + x.shape)
     for axis, count in enumerate(counts):
@@ -186,8 +179,7 @@ def meshgrid(
         Whether the first two vectors are along the second and the first axis ("xy"), or in order
         ("ij").
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    check_option("meshgrid", "indexing", indexing, ("xy", "ij"))
     flat = [tensor_beside("meshgrid", x, *xi).reshape(-1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
@@ -299,32 +291,30 @@ def sliding_window_view(
 # -- Parts of matrices --------------------------------------------------------------------------
 
 
-def _lower(x: Tensor, k: int) -> Tensor:
+def lower_half(shape: Shape, k: int, device: Device) -> Tensor:
     """Return a mask of the elements on or below the `k`-th diagonal of the last two axes."""
-    n, m = x.shape[-2:]
-    rows, columns = arange(n, device=x.device), arange(m, device=x.device)
+    n, m = shape[-2:]
+    rows, columns = arange(n, device=device), arange(m, device=device)
     k = builtins.max(-n - 1, builtins.min(k, m))  # no diagonals beyond these
     return (rows + k).expand_dims(1) >= columns
 
 
 def _matrix(x: Operand, op: str) -> Tensor:
     """Return an operand with at least two axes; a vector becomes a square matrix of such rows."""
-    x = tensor_of(x, op)
-    if not x.ndim:
-        raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
+    x = of_rank(op, x, 1)
     return x.expand((x.size, x.size)) if x.ndim == 1 else x
 
 
 def tril(m: Operand, k: int = 0) -> Tensor:
     """Lower triangle: 0 above the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "tril")
-    return where(_lower(x, k), x, False)
+    return where(lower_half(x.shape, k, x.device), x, False)
 
 
 def triu(m: Operand, k: int = 0) -> Tensor:
     """Upper triangle: 0 below the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "triu")
-    return where(_lower(x, k - 1), False, x)
+    return where(lower_half(x.shape, k - 1, x.device), False, x)
 
 
 def diag(v: Operand, k: int = 0) -> Tensor:
@@ -356,10 +346,7 @@ def trace(
     out: Out = None,
 ) -> Tensor:
     """Sum along a diagonal of two axes; dtypes as in `sum`."""
-    x = tensor_of(a, "trace")
-    if x.ndim < 2:
-        raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")
-    return sum(x.diagonal(offset, axis1, axis2), -1, dtype, out)
+    return sum(of_rank("trace", a, 2).diagonal(offset, axis1, axis2), -1, dtype, out)
 
 
 register(roll, ROLL, method=False)

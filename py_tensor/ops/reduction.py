@@ -17,18 +17,10 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Meta
 from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.arithmetic import round
-from py_tensor.ops.complex import squared_length
+from py_tensor.ops.complex import root_of_squares, squared_length
 from py_tensor.ops.creation import full, ones_like
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import (
-    add,
-    logical_and,
-    logical_or,
-    maximum,
-    minimum,
-    multiply,
-    root_of_squares,
-)
+from py_tensor.ops.elementwise import add, logical_and, logical_or, maximum, minimum, multiply
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import along_axis, as_floating, converted, flip, pad_constant, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of

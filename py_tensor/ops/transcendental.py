@@ -57,27 +57,23 @@ def cosh(x: Any) -> Any:
 
 
 @elementary(vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),), cost=24)
-def asin(np: Any, x: Any) -> Any:
+def asin(x: Any) -> Any:
     """Arc sine of each element, in radians; NaN outside [-1, 1]."""
-    return np.arcsin(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),), cost=24)
-def acos(np: Any, x: Any) -> Any:
+def acos(x: Any) -> Any:
     """Arc cosine of each element, in radians; NaN outside [-1, 1]."""
-    return np.arccos(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / (1 + square(x)),), cost=16)
-def atan(np: Any, x: Any) -> Any:
+def atan(x: Any) -> Any:
     """Arc tangent of each element, in radians."""
-    return np.arctan(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),), cost=30)
-def asinh(np: Any, x: Any) -> Any:
+def asinh(x: Any) -> Any:
     """Inverse hyperbolic sine of each element."""
-    return np.arcsinh(x)
 
 
 @elementary(vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),), cost=30)
@@ -88,9 +84,8 @@ def acosh(np: Any, x: Any) -> Any:
 
 
 @elementary(vjp=lambda g, y, x, _: (g / (1 - square(x)),), cost=24)
-def atanh(np: Any, x: Any) -> Any:
+def atanh(x: Any) -> Any:
     """Inverse hyperbolic tangent of each element; NaN for real numbers outside [-1, 1]."""
-    return np.arctanh(x)
 
 
 @unary(REAL_FLOATING, vjp=lambda g, y, x, _: (g / (3 * square(y)),), cost=20, ulp=2, method=False)

@@ -38,7 +38,7 @@ from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import concat, converted, expand, permute, reshape, reshape_copy, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
-from py_tensor.ops.out import Out, dtype_into, stored_whole
+from py_tensor.ops.out import Out, dtype_into, stored_whole, writeable
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import CUMSUM, MAX, MIN, all, any, fold_by, max, min, scan_by, scanned
 from py_tensor.ops.sorting import argsort
@@ -413,9 +413,7 @@ _SCATTERED = {"add": "add", "subtract": "add", "maximum": "max", "minimum": "min
 def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: bool) -> None:
     """Apply a function in place to indexed elements, once for each occurrence of an index."""
     name = f"{function.__name__}.at"
-    if not isinstance(a, Tensor):
-        raise TypeError(f"{name}: can only write to a tensor, not to {type(a).__name__}")
-    a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
+    a = writeable(name, a)
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
     values: list[Tensor] = [] if b is None else [as_given(a, b, name)]

@@ -31,8 +31,7 @@ def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
 
 def bartlett(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
     """Return the Bartlett window of `M` points: a triangle with zeros at its ends."""
-    numbers = _numbers(M, device)
-    return 1 - abs(numbers)
+    return 1 - abs(_numbers(M, device))
 
 
 def blackman(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803

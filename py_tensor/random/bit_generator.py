@@ -72,11 +72,9 @@ class SeedSequence:
         pool_size: int = _POOL,
         n_children_spawned: int = 0,
     ) -> None:
-        if pool_size < _POOL:
-            raise ValueError(f"SeedSequence: pool_size must be at least {_POOL}, not {pool_size}")
         self.entropy: Any = int.from_bytes(os.urandom(16)) if entropy is None else entropy
         self.spawn_key = tuple(spawn_key)
-        self.pool_size = pool_size
+        self.pool_size = whole_number("SeedSequence", "pool_size", pool_size, _POOL)
         self.n_children_spawned = n_children_spawned
         with naming("SeedSequence"):
             self.numpys = host.load_numpy().random.SeedSequence(
@@ -108,26 +106,18 @@ class SeedSequence:
         kind = dtypes.parse(dtype)
         if not kind.is_unsigned or kind.is_packed:
             raise ValueError(f"generate_state: takes uint32 or uint64, not {kind}")
-        count = count_of("generate_state", "n_words", n_words)
+        count = whole_number("generate_state", "n_words", n_words, 0)
         words = self.numpys.generate_state(count, kind.name)
         return tensor_of(words, "generate_state", dtype=kind)
 
     def spawn(self, n_children: int) -> list[SeedSequence]:
         """Create independent child sequences."""
-        count = count_of("spawn", "n_children", n_children)
+        count = whole_number("spawn", "n_children", n_children, 0)
         first, self.n_children_spawned = self.n_children_spawned, self.n_children_spawned + count
         return [
             SeedSequence(self.entropy, spawn_key=(*self.spawn_key, n), pool_size=self.pool_size)
             for n in range(first, self.n_children_spawned)
         ]
-
-
-def count_of(op: str, name: str, value: Any) -> int:
-    """Return a value as a nonnegative int."""
-    count = whole_number(op, name, value)
-    if count < 0:
-        raise ValueError(f"{op}: {name} must be at least 0, not {count}")
-    return count
 
 
 def key_of(sequence: SeedSequence) -> int:
@@ -282,7 +272,7 @@ class Philox(BitGenerator):
             raise ValueError(f"Philox: key must be from 0 to 2**128 - 1, not {key}")
         super().__init__(seed if key is None else key)
         if counter is not None:
-            self.advance(count_of("Philox", "counter", counter))
+            self.advance(whole_number("Philox", "counter", counter, 0))
 
 
 class SFC64(BitGenerator):

@@ -19,10 +19,9 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import Operand, int_like, number_like, numbers_of
+from py_tensor.ops.operands import Operand, int_like, number_like, numbers_of, whole_number
 from py_tensor.ops.out import stored_whole
 from py_tensor.random import threefry
-from py_tensor.random.bit_generator import count_of
 from py_tensor.random.define import Draw, Rule, Size, check_together, distribution, draw_of
 from py_tensor.random.generator import Core
 from py_tensor.random.threefry import MASK, random_bits
@@ -530,7 +529,7 @@ def bytes(self: Core, length: int) -> builtins.bytes:
     length : int
         The number of bytes. Raises ValueError if it is negative.
     """
-    count = count_of("bytes", "length", length)
+    count = whole_number("bytes", "length", length, 0)
     words = Draw(self.bit_generator, (-(-count // 4),), parse("cpu")).by(random_bits)
     return words.numpy().tobytes()[:count]
 

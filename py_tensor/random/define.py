@@ -72,7 +72,7 @@ _RULES: dict[str, Callable[[Any], Any]] = {
 RULES = {words: Rule(words, breaks) for words, breaks in _RULES.items()}
 """The rules for one parameter, by their words."""
 
-Parameter = tuple[str, Operand, Rule]  # a parameter: its name, value and rule
+Parameter = tuple[str, Operand, Rule | str]  # a parameter: its name, value and rule
 
 
 class Draw(NamedTuple):
@@ -271,7 +271,8 @@ def sized(op: str, size: Size, shape: Shape) -> Shape:
     return asked
 
 
-def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> Any:
+def _checked(op: str, name: str, value: Operand, rule: Rule | str, device: Device) -> Any:
+    rule = RULES[rule] if isinstance(rule, str) else rule
     number = number_like(value)
     if number is not None:
         if isinstance(number, complex):

@@ -20,21 +20,10 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.movement import broadcast_to, concat, converted, stack
-from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.operands import Operand, numbers_of, whole_number
 from py_tensor.ops.transcendental import log1p
 from py_tensor.random import rejection
-from py_tensor.random.bit_generator import count_of
-from py_tensor.random.define import (
-    COUNTS,
-    RULES,
-    Draw,
-    Rule,
-    Size,
-    checked,
-    distribution,
-    draw_of,
-    sized,
-)
+from py_tensor.random.define import COUNTS, Draw, Rule, Size, checked, distribution, draw_of, sized
 from py_tensor.random.generator import Core
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -586,8 +575,6 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 # -- Distributions of vectors --------------------------------------------------------------------
 
 _NEAR = 1e-5  # the tolerance for sums of float32 probabilities
-_ANY, _NOT_NEGATIVE, _CHANCE = RULES["a number"], RULES["at least 0"], RULES["from 0 to 1"]
-_COUNT, _KIND = RULES["an int from 0 to 2147483647"], RULES["an int from 0 to below 1000000000"]
 
 
 def dirichlet(self: Core, alpha: Operand, size: Size = None) -> Tensor:
@@ -610,7 +597,7 @@ def dirichlet(self: Core, alpha: Operand, size: Size = None) -> Tensor:
     ValueError
         If a number is negative or `alpha` is not a vector.
     """
-    draw, (alpha,) = draw_of(self, "dirichlet", None, ("alpha", alpha, _NOT_NEGATIVE))
+    draw, (alpha,) = draw_of(self, "dirichlet", None, ("alpha", alpha, "at least 0"))
     if not isinstance(alpha, Tensor) or alpha.ndim != 1:
         raise ShapeError(f"dirichlet: alpha must be a vector, not of shape {draw.shape}")
     draw = draw._replace(shape=(*sized("dirichlet", size, ()), *alpha.shape))
@@ -644,7 +631,8 @@ def multinomial(self: Core, n: Operand, pvals: Operand, size: Size = None) -> Te
         If host values other than the last sum to more than 1, or there is no outcome.
     """
     op = "multinomial"
-    (left, chances), device, dtype = checked(op, ("n", n, _COUNT), ("pvals", pvals, _CHANCE))
+    trials = "n", n, "an int from 0 to 2147483647"
+    (left, chances), device, dtype = checked(op, trials, ("pvals", pvals, "from 0 to 1"))
     if not getattr(chances, "ndim", 0) or not chances.shape[-1]:
         raise ShapeError(f"{op}: pvals must have at least one outcome along the last axis")
     if not isinstance(pvals, Tensor):
@@ -698,10 +686,8 @@ def multivariate_hypergeometric(
     numbers, shape = numbers_of(op, colors)
     if len(shape) != 1:
         raise ShapeError(f"{op}: colors must be a vector, not of shape {shape}")
-    broken = [color for color in numbers if _KIND.breaks(color) or color % 1]
-    if broken:
-        raise ValueError(f"{op}: each color must be {_KIND.words}, not {broken[0]}")
-    left: Any = count_of(op, "nsample", nsample)
+    checked(op, ("each color", numbers, "an int from 0 to below 1000000000"))
+    left: Any = whole_number(op, "nsample", nsample, 0)
     total = math.fsum(numbers)
     if left > total or total >= 2**31:
         raise ValueError(f"{op}: nsample must be at most sum(colors), which must be below 2**31")
@@ -756,7 +742,7 @@ def multivariate_normal(
     op = "multivariate_normal"
     check_option(op, "method", method, ("svd", "eigh", "cholesky"))
     check_option(op, "check_valid", check_valid, ("warn", "raise", "ignore"))
-    draw, values = draw_of(self, op, None, ("mean", mean, _ANY), ("cov", cov, _ANY))
+    draw, values = draw_of(self, op, None, ("mean", mean, "a number"), ("cov", cov, "a number"))
     mean = tensor_of(values[0], op, device=draw.device)
     shape = getattr(values[1], "shape", ())
     if mean.ndim != 1 or shape != (mean.size, mean.size):

@@ -36,7 +36,7 @@ async def init() -> DeviceInfo:
         await _init_gpu()
     except DeviceError as error:
         GPU_DEVICE.absence = str(error)
-        await _init_cpu()
+        await host.load_numpy_async()  # because the backend, when it is made, may not wait for it
         set_default_device(CPU_DEVICE)
     return _info(default_device())
 
@@ -53,15 +53,6 @@ async def _init_gpu() -> None:
             GPU_DEVICE.use(made)
     elif isinstance(GPU_DEVICE.backend, WebGPU):
         await GPU_DEVICE.backend.revive(blocking=False)
-
-
-async def _init_cpu() -> None:
-    """Load NumPy now, because a Python that cannot block cannot wait for it later."""
-    from py_tensor.backends.cpu import CPU
-
-    numpy = await host.load_numpy_async()
-    if not CPU_DEVICE.is_ready:
-        CPU_DEVICE.use(CPU(numpy))
 
 
 def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:

@@ -194,7 +194,7 @@ def test_a_cloud_is_sampled(device: str, rng: np.random.Generator) -> None:
 
 def test_series_of_a_chart(device: str) -> None:
     y = pt.tensor([[1, 2, 3], [4, 5, float("nan")]], device=device)
-    columns = asyncio.run(plot_chart(y, None, Options()).bundle(blocking=True))["series"]
+    columns = asyncio.run(plot_chart(y, None, Options()).drawn(blocking=True))["series"]
     assert [s["y"] for s in columns] == [[1, 4], [2, 5], [3, None]]
     rows = series(plot_chart([7, 8, 9], [y[0], y[1]], Options(label=["a", "b"])))
     assert [s.label for s in rows] == ["a", "b"]
@@ -212,7 +212,7 @@ def test_arrays_of_others(rng: np.random.Generator) -> None:
     """They keep their own precision, so that times stay distinct."""
     seconds = 1.7e9 + np.arange(5)
     (given,) = series(plot_chart(seconds, np.linspace(0, 1, 5), Options()))
-    bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], Options()).bundle(True))
+    bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], Options()).drawn(True))
     assert bundle["series"][0]["x"] == given.x.tolist() == seconds.tolist()
     assert given.y.tolist() == [0, 0.25, 0.5, 0.75, 1]
     large = [2**24 + i for i in range(5)]

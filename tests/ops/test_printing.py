@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.convert.printing import edge_indices, format_str, format_tensor
+from py_tensor.convert.printing import Elements, edge_indices, format_str, format_tensor
 from py_tensor.schedule.order import topological
 from py_tensor.tools import control
 
@@ -31,9 +31,8 @@ def shown(a: Any, form: str, suffix: str) -> str:
     kept = [edge_indices(n, 3) or range(n) for n in a.shape]
     values = a[np.ix_(*kept)].reshape(-1).tolist()
     kind = {"b": "bool", "f": "float32"}.get(a.dtype.kind, "int")
-    if form == "str":
-        return format_str(a.shape, kind, values)
-    return format_tensor(a.shape, kind, values, suffix=suffix)
+    elements = Elements(a.shape, kind, values)
+    return format_str(elements) if form == "str" else format_tensor(elements, suffix)
 
 
 @pytest.mark.computes

@@ -21,6 +21,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
+    Elements,
     PrintOptions,
     edge_indices,
     format_str,
@@ -70,22 +71,21 @@ def kind_of(a: Array) -> str:
     return "int" if a.dtype.kind in "iu" else a.dtype.name
 
 
-def shown(a: Array, options: PrintOptions) -> list[Any]:
+def shown(a: Array, options: PrintOptions) -> Elements:
     """Return the argument of callers: all values, or the edges according to `edge_indices`."""
+    shape = a.shape
     for axis, n in enumerate(a.shape if a.size > options.threshold else ()):
         kept = edge_indices(n, options.edgeitems)
         a = a if kept is None else a.take(kept, axis)
-    return a.ravel().tolist()
+    return Elements(shape, kind_of(a), a.ravel().tolist())
 
 
 def our_repr(a: Array, options: PrintOptions, suffix: str) -> str:
-    values = shown(a, options)
-    return format_tensor(a.shape, kind_of(a), values, suffix=suffix, options=options)
+    return format_tensor(shown(a, options), suffix, options)
 
 
 def our_str(a: Array, options: PrintOptions) -> str:
-    values = shown(a, options)
-    return format_str(a.shape, kind_of(a), values, options=options)
+    return format_str(shown(a, options), options)
 
 
 def numpy_suffix(a: Array) -> str:
@@ -490,17 +490,12 @@ def test_set_printoptions_rejects_unknown_options(set_options: Callable[..., Non
     ],
 )
 def test_form(shape: tuple[int, ...], values: list[float], text: str) -> None:
-    assert format_tensor(shape, "float32", values) == text
-
-
-def test_prefix_sets_the_indent() -> None:
-    text = format_tensor((2, 1), "int", [1, -2], prefix="a(", suffix=", b=3")
-    assert text == "a([[ 1],\n   [-2]], b=3)"
+    assert format_tensor(Elements(shape, "float32", values)) == text
 
 
 def test_summary_names_the_shape() -> None:
     values = [0.0, 1.0, 2.0, 1997.0, 1998.0, 1999.0]
-    text = format_tensor((2000,), "float64", values, suffix=", device='cpu'")
+    text = format_tensor(Elements((2000,), "float64", values), ", device='cpu'")
     rows = "[0.000e+00, 1.000e+00, 2.000e+00, ..., 1.997e+03, 1.998e+03,\n        1.999e+03]"
     assert text == f"tensor({rows}, shape=(2000,), device='cpu')"
 
@@ -531,7 +526,7 @@ def test_wrong_calls(
     message: str,
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        format_any(shape, kind, values)
+        format_any(Elements(shape, kind, values), options=DEFAULT_OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -568,7 +563,7 @@ def test_a_thousand_float32_take_about_as_long_as_fifty_of_python() -> None:
         return time.process_time() - start
 
     def ours() -> object:
-        return format_tensor((1000,), "float32", values)
+        return format_tensor(Elements((1000,), "float32", values))
 
     def pythons() -> object:
         return [f"{v:.9g}" for v in values]

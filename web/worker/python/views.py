@@ -11,7 +11,7 @@ from typing import Any
 
 import py_tensor as pt
 from py_tensor.convert.presentation import can_paint
-from py_tensor.convert.printing import format_str
+from py_tensor.convert.printing import Elements, format_str
 from py_tensor.display.charts import counted, max_shown, plot_chart
 from py_tensor.display.options import PLAIN, Options
 from py_tensor.display.pictures import (
@@ -66,7 +66,7 @@ def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, An
 
 
 def _text_of(value: complex, kind: str) -> str:
-    return format_str((), kind, [value])
+    return format_str(Elements((), kind, [value]))
 
 
 def _kind(x: pt.Tensor) -> str:
@@ -88,7 +88,7 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
 
 async def _plot(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
     options = Options(xlabel="index", ylabel=what)
-    return await plot_chart(x, None, options).bundle(blocking), None
+    return await plot_chart(x, None, options).drawn(blocking), None
 
 
 async def _heatmap(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
