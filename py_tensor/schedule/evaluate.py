@@ -427,7 +427,7 @@ class Evaluator:
             return [], lambda values: self.body.add(Load(slot, dtype, view.access))
 
         def make(values: list[int]) -> int:
-            return self.body.add(Gather(slot, dtype, self._address(view, values)))
+            return self.body.add(Gather(slot, dtype, (self._address(view, values),)))
 
         return [a.index for a in view.along], make
 
@@ -451,7 +451,7 @@ class Evaluator:
         if not view.along:
             return [], lambda values: self.body.add(Index(dtype, view.access))
         return [a.index for a in view.along], lambda values: self.body.add(
-            Convert(dtype, self._address(view, values))
+            Convert(dtype, (self._address(view, values),))
         )
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
@@ -465,7 +465,7 @@ class Evaluator:
 
     def convert(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[node.inputs[0]], view)]
-        return needs, lambda values: self.body.add(Convert(node.meta.dtype, values[0]))
+        return needs, lambda values: self.body.add(Convert(node.meta.dtype, (values[0],)))
 
     def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[operand], view) for operand in node.inputs]
@@ -537,7 +537,7 @@ class Evaluator:
             address = self.address_of(
                 values, inner.access, shape, axes, steps, op, view, clips=True
             )
-            return self.body.add(Gather(source.slot, node.meta.dtype, address))
+            return self.body.add(Gather(source.slot, node.meta.dtype, (address,)))
 
         return indices, make
 
@@ -559,8 +559,8 @@ class Evaluator:
         there.
         """
         extents = tuple(shape[a] for a in axes)
+        operands = tuple(indices)
         checks: tuple[Check, ...] = ()
-        guard = None
         if op:
             dtypes = map(self.body.dtype, indices)
             checks = tuple(
@@ -572,10 +572,9 @@ class Evaluator:
                 for d, (low, high) in enumerate(view.ranges)
                 if (low, high) != (0, self.extents[d])
             )
-            guard = self.body.add(Mask(narrowed)) if narrowed else None
-        return self.body.add(
-            Address(access, tuple(indices), extents, strides, clips, checks, guard=guard)
-        )
+            operands += (self.body.add(Mask(narrowed)),) if narrowed else ()
+        guarded = len(operands) > len(axes)
+        return self.body.add(Address(access, operands, extents, strides, clips, checks, guarded))
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the assigned value inside its window, the original outside."""
@@ -673,7 +672,7 @@ class Evaluator:
             chosen = values[-1]
             for ranges, value in reversed(list(zip(masks, values[:-1], strict=False))):
                 mask = self._mask(ranges, view, indices)
-                chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
+                chosen = self.body.add(Select(node.meta.dtype, (mask, value, chosen)))
             return chosen
 
         return [*(view.along[n].index for n in asked), *needs], make
@@ -689,7 +688,8 @@ class Evaluator:
         for d, low, high in ranges[len(of_space) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
             coordinate = self.body.add(Address(nowhere, (index,), (extent,), (1,), clips=True))
-            mask = self.body.add(Within(coordinate, low, high, mask))
+            operands = (coordinate,) if mask is None else (coordinate, mask)
+            mask = self.body.add(Within(low, high, operands))
         assert mask is not None
         return mask
 
