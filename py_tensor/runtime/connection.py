@@ -334,7 +334,6 @@ class Connection:
 
     def synchronize(self) -> None:
         with self.lock:
-            host.check_can_wait("pt.synchronize()")
             last, promise = self.last, self.bridge.synchronize()
             self._settle(self._wait(promise, "pt.synchronize()"), last)
             self._raise_out_of_range()
@@ -421,21 +420,21 @@ class Connection:
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node, blocking=True)
+            data = self._start_read(node)
             if isinstance(data, Reading):
                 data = self._end_read(data, self._wait(data.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node, blocking=False)
+            data = self._start_read(node)
         if isinstance(data, Reading):
             outcome = await data.promise
             with self.lock:
                 data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _start_read(self, node: Node, *, blocking: bool) -> Reading | memoryview:
+    def _start_read(self, node: Node) -> Reading | memoryview:
         """Start to read a stored node; return its elements if they are known on the host."""
         if not node.meta.size:
             return memoryview(b"")
@@ -445,8 +444,6 @@ class Connection:
         if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
             self._raise_out_of_range()
             return storage.copy
-        if blocking:
-            host.check_can_wait("reading a tensor")
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target = array("B", bytes(node.meta.nbytes))
