@@ -581,28 +581,24 @@ class Evaluator:
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "only a window is assigned by a kernel over the whole"
-        return self._inside(slot, node, view, Window(self.slots[value], widths), whole)
+        window = Window(self.slots[value], widths)
+        return self._chosen(slot, node, view, [window], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand inside its window, the fill value outside."""
         operand, fill = node.inputs
-        return self._inside(slot, node, view, Window(self.slots[operand], node.attrs), fill)
-
-    def _inside(
-        self, slot: int, node: Node, view: IndexMap, window: Window, outside: Node
-    ) -> tuple[list[Key], Make]:
-        below = self.slots[outside], view
-        return self._chosen(slot, node, node.meta.shape, view, [window], below)
+        window = Window(self.slots[operand], node.attrs)
+        return self._chosen(slot, node, view, [window], (self.slots[fill], view))
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand whose part of the axis contains the coordinates."""
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
-        return self._chosen(slot, node, node.meta.shape, view, windows)
+        return self._chosen(slot, node, view, windows)
 
     def concat_piece(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
         """Return the value of consecutive operands of a concatenation, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
-        step = self._chosen(slot, node, self.extents, self._identity, windows)
+        step = self._chosen(slot, node, self._identity, windows, shape=self.extents)
         self._steps[slot, self._identity] = step
         self._demand(step[0])
         return self.value(slot)
@@ -629,25 +625,26 @@ class Evaluator:
             Window(operand, tuple(w for w, _ in chosen), units, sum(first for _, first in chosen))
             for chosen in product(*sides)
         ]
-        return self._chosen(slot, node, node.meta.shape, view, windows)
+        return self._chosen(slot, node, view, windows)
 
     def _chosen(
         self,
         slot: int,
         node: Node,
-        shape: Shape,
         view: IndexMap,
         windows: Sequence[Window],
         outside: Key | None = None,
+        shape: Shape | None = None,
     ) -> tuple[list[Key], Make]:
-        """Return the value from the first window of this shape that contains the coordinates.
+        """Return the value from the first window that contains the coordinates.
 
-        `outside` is the value outside all windows; without it, the windows cover the shape.
+        `outside` is the value outside all windows; without it, the windows cover the shape: that of
+        the node unless it is given.
         """
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
         for window in windows:
-            seen = seen_window(view, shape, window, self.extents)
+            seen = seen_window(view, shape or node.meta.shape, window, self.extents)
             if seen is None:
                 return self._load_materialized(slot, node, view)
             ranges, inner = seen
