@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from py_tensor.base.dtypes import DType, float32, includes, uint32
+from py_tensor.base.dtypes import DType, float32, includes
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding, from_words
 from py_tensor.codegen.library import indented
@@ -530,11 +530,8 @@ class BodyCode:
                     texts = loaded[i]
                 case Load():
                     texts = self._load(space, i, f"{prefix}{n}", result)
-                case Index():
+                case Index() | Address():
                     texts = self._index(space, i, f"{prefix}{n}", result)
-                case Address():
-                    start = Index(uint32, i.access)
-                    texts = self._index(space, start, f"{prefix}{n}", result)
                 case Mask():
                     texts = self._mask(space, i)
                 case Accumulated():
@@ -563,7 +560,10 @@ class BodyCode:
             for n in range(lanes)
         ]
 
-    def _index(self, space: Space, index: Index, name: str, result: Arguments) -> list[str]:
+    def _index(
+        self, space: Space, index: Index | Address, name: str, result: Arguments
+    ) -> list[str]:
+        """Return the affine address of each lane; of an `Address`, the part without its indices."""
         result.statements.append(f"let {name} = {address(self.params, space, index.access)};")
         step = self.params.add(self.axes.strides(index.access.strides)[-1])
         texts = [f"{name} + {lane}u * {step}" for lane in range(self.width)]
