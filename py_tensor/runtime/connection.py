@@ -166,9 +166,8 @@ class Connection:
         limits, generation = answer["limits"], answer["generation"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
-        again = (
-            self._info.get("adapter") == answer["adapter"]
-        )  # the same adapter as before the loss
+        # Whether it is the adapter from before the loss.
+        again = self._info.get("adapter") == answer["adapter"]
         before = self.profile if again else AdapterProfile()
         profile = AdapterProfile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
