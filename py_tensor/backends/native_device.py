@@ -386,10 +386,8 @@ class Device:
                 for n, r in enumerate(ranges)
             ],
         )
-        descriptor = _new(
-            "BindGroupDescriptor",
-            **{"label": name, "layout": layout, "entryCount": len(entries), "entries": entries},
-        )
+        fields = {"layout": layout, "entryCount": len(entries), "entries": entries}
+        descriptor = _new("BindGroupDescriptor", label=name, **fields)
         group = lib.wgpuDeviceCreateBindGroup(self.handle, descriptor)
         return self._own(group, lib.wgpuBindGroupRelease)
 

@@ -262,14 +262,9 @@ class Connection:
         if count > len(self._arena):
             self._arena = array("I", [0]) * (2 * count)
         self._arena[:count] = commands
-        flying = self.bridge.flush(
-            self._arena.buffer_info()[0],
-            count,
-            table.buffer_info()[0],
-            block.buffer_info()[0],
-            block.itemsize * len(block),
-            submission.number,
-        )
+        stream = self._arena.buffer_info()[0], count
+        data = block.buffer_info()[0], block.itemsize * len(block)
+        flying = self.bridge.flush(*stream, table.buffer_info()[0], *data, submission.number)
         if unneeded and flying:
             self.pool.destroyed(unneeded)
         if flying < 0:
