@@ -13,7 +13,7 @@ from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import MAX_RANK, Shape, row_major, size_of
 from py_tensor.ir import arrays
 from py_tensor.ir.arrays import Array, Run, computed
-from py_tensor.ir.bind import leaf, may_overwrite, set_storage
+from py_tensor.ir.bind import RECORDINGS, leaf, set_storage
 from py_tensor.ir.node import Eager, Meta, Node, meta_of
 from py_tensor.ir.op import TERMS_PER_VISIT, Assign, Cast, Count, Elementwise, layout_of
 from py_tensor.ir.primitives import COPY
@@ -281,7 +281,7 @@ class CPU:
         """Return whether a node assigns to a small part of an array that only its operand uses."""
         if type(node.op) is not Assign or size_of(node.attrs[0]) > MAX_AT_ONCE:
             return False
-        if not may_overwrite():
+        if RECORDINGS:
             return False
         whole = node.inputs[0]
         return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable

@@ -386,10 +386,8 @@ class Device:
                 for n, r in enumerate(ranges)
             ],
         )
-        descriptor = _new(
-            "BindGroupDescriptor",
-            **{"label": name, "layout": layout, "entryCount": len(entries), "entries": entries},
-        )
+        fields = {"layout": layout, "entryCount": len(entries), "entries": entries}
+        descriptor = _new("BindGroupDescriptor", label=name, **fields)
         group = lib.wgpuDeviceCreateBindGroup(self.handle, descriptor)
         return self._own(group, lib.wgpuBindGroupRelease)
 
@@ -507,14 +505,9 @@ class Readback:
 
     def map(self) -> None:
         """Start to map the copy, which was submitted."""
-        self._staging.state = "pending"
-        lib.wgpuBufferMapAsync(
-            self._staging.handle,
-            lib.WGPUMapMode_Read,
-            0,
-            self._copied,
-            self._staging.callback_info,
-        )
+        staging, mode = self._staging, lib.WGPUMapMode_Read
+        staging.state = "pending"
+        lib.wgpuBufferMapAsync(staging.handle, mode, 0, self._copied, staging.callback_info)
 
     def write_to(self, target: Any, size: int) -> None:
         """Wait for the copy, which was submitted, and write its first bytes to memory.

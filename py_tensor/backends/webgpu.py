@@ -17,7 +17,7 @@ from py_tensor.codegen.adapter_profile import AdapterProfile, Choices, tuning_pa
 from py_tensor.codegen.lower import Lowered, assembled, lower_each
 from py_tensor.codegen.program import LoweredKernel, Program, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.codegen.slabs import Slab, size_class
+from py_tensor.codegen.slabs import Kind, size_class
 from py_tensor.ir import program as graph
 from py_tensor.ir.bind import set_storage
 from py_tensor.ir.node import Meta, Node, Notes
@@ -34,7 +34,7 @@ from py_tensor.runtime.plan import (
     largest_temporary,
     make_plan,
 )
-from py_tensor.runtime.pool import Kind, Slice, Storage, Stored, Submission, bytes_of
+from py_tensor.runtime.pool import Slice, Storage, Stored, Submission
 from py_tensor.schedule.kernel import Budget, Kernel
 from py_tensor.schedule.loops import last_iteration
 from py_tensor.schedule.order import OVERWRITTEN_BYTES, Request
@@ -157,11 +157,11 @@ class WebGPU(Connection):
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
         """Upload elements to a buffer; return None if the device is lost."""
-        sizes = [size_class(meta.nbytes)]
+        kinds = [Kind(size_class(meta.nbytes))]
         source = array("B")
         source.frombytes(data)
-        self._ensure_large(sizes)
-        storage = self.pool.allocate(sizes)[0]
+        self._ensure_large(kinds)
+        storage = self.pool.allocate(kinds)[0]
         command = UPLOAD, storage.number, 0, 0, len(source)
         commands = array("I", (*self._created(storage, self.poison), *command))
         submission = Submission(label="tensor")
@@ -190,7 +190,7 @@ class WebGPU(Connection):
         new = self._define(plan.programs)
         waited = bool(new) and self._compile_ahead(new)
         if plan.largest >= self.checked_allocation:
-            waited |= self._ensure_large([*plan.slabs, *plan.sizes])
+            waited |= self._ensure_large([*plan.slabs, *plan.kinds])
         # Nothing waits from here to the first submit; other tasks may have run before.
         for storage in storages:
             self._check_alive(storage)
@@ -214,7 +214,7 @@ class WebGPU(Connection):
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
         nodes = request.program.nodes
-        made = self.pool.allocate([*plan.slabs, *plan.sizes])
+        made = self.pool.allocate([*plan.slabs, *plan.kinds])
         slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
         slices = [
             Slice(slab, position)
@@ -437,15 +437,14 @@ class WebGPU(Connection):
         The size depends on the kind only, so all buffers of a kind are interchangeable.
         """
         kind = self.pool.kind_of(storage.number)
-        slices = kind.slices if isinstance(kind, Slab) else 0
-        return min(bytes_of(kind), self.max_bytes), slices
+        return min(kind.nbytes, self.max_bytes), kind.slices
 
     def _ensure_large(self, kinds: Sequence[Kind]) -> bool:
         """Create large buffers that the pool lacks, wait for each, and return whether it waited.
 
         Running out of memory is thus detected here, where everything can still be retried.
         """
-        large = [kind for kind in kinds if bytes_of(kind) >= self.checked_allocation]
+        large = [kind for kind in kinds if kind.nbytes >= self.checked_allocation]
         if not large or self._is_lost or not host.can_wait():
             return False
         for position, kind in enumerate(large):
@@ -467,7 +466,7 @@ class WebGPU(Connection):
             if not attempt:
                 self.empty_cache()
         raise MemoryError(
-            f"the GPU has no room for a buffer of {bytes_of(kind) / 2**20:.0f} MiB"
+            f"the GPU has no room for a buffer of {kind.nbytes / 2**20:.0f} MiB"
             f" ({self.pool.live_bytes / 2**20:.0f} MiB in use)"
         )
 

@@ -430,11 +430,6 @@ def of_scalar(value: complex) -> DType:
     return DEFAULT_INT if isinstance(value, int) else DEFAULT.floating
 
 
-def is_default(dtype: DType) -> bool:
-    """Return whether a Python scalar of the kind of a dtype has this dtype alone."""
-    return dtype in (bool_, DEFAULT_INT, DEFAULT.floating, DEFAULT.complex)
-
-
 def with_scalar(dtype: DType, value: complex) -> DType:
     """Return the common dtype of a tensor and a Python scalar, which affects only the kind."""
     if isinstance(value, bool):

@@ -17,7 +17,7 @@ from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.scatter import lower_scatter, scattering_over
-from py_tensor.codegen.slabs import Slab, size_class
+from py_tensor.codegen.slabs import size_class
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.writer import Context
 from py_tensor.schedule.body import Check
@@ -132,8 +132,8 @@ def _in_slab(kernel: Kernel, context: Context) -> Kernel:
     The start of a slice is added to the offset of its output, so it is a parameter of the program.
     """
     itemsize = kernel.outputs[0].dtype.itemsize
-    slab = Slab(size_class(size_of(kernel.kept) * itemsize), len(kernel.outputs))
-    slot, step = context.temporary(slab.nbytes), slab.slice_bytes // itemsize
+    nbytes = size_class(size_of(kernel.kept) * itemsize)
+    slot, step = context.temporary(nbytes * len(kernel.outputs)), nbytes // itemsize
     outputs = tuple(
         replace(o, slot=slot, access=replace(o.access, offset=o.access.offset + n * step))
         for n, o in enumerate(kernel.outputs)

@@ -45,7 +45,7 @@ def copying(
     body = Body()
     value = body.add(Load(source, dtype, access))
     if to is not dtype:
-        value = body.add(Convert(to, value))
+        value = body.add(Convert(to, (value,)))
     return mapped((size,), body, label, Output(target, value, to, access))
 
 

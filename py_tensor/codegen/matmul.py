@@ -135,9 +135,8 @@ def _as_map(kernel: Kernel) -> Kernel:
 
     def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        return row.add(
-            replace(load, access=load.access.over(kept, sum(map(mul, indices, reduced))))
-        )
+        access = load.access.over(kept, sum(map(mul, indices, reduced)))
+        return row.add(replace(load, access=access))
 
     assert SUM.pairwise is not None
     total = -1

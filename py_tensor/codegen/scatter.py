@@ -68,7 +68,7 @@ def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispat
     size, packed, unpacked = stage.size, stage.dtype, in_words(stage.dtype)
     words = context.temporary(size * unpacked.itemsize)
     element = Body(list(stage.element.instructions))
-    value = element.add(Convert(unpacked, stage.value))
+    value = element.add(Convert(unpacked, (stage.value,)))
     over = replace(stage, element=element, value=value, dtype=unpacked, into=words, target=words)
     return [
         lower_map(copying(stage.into, packed, words, unpacked, size, kernel.label), context),

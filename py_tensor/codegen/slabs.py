@@ -1,4 +1,4 @@
-"""Size classes, which make buffers easy to reuse, and slabs, which small results share."""
+"""Kinds of buffers: size classes, which make them easy to reuse, and slabs of small results."""
 
 from __future__ import annotations
 
@@ -18,17 +18,14 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes // _LARGE_STEP) * _LARGE_STEP
 
 
-class Slab(NamedTuple):
-    """A buffer that is cut into slices of one size class (suballocation).
+class Kind(NamedTuple):
+    """The kind of a buffer, which is reused for the same kind.
 
-    One dispatch writes all slices through one binding. After that, each slice is read like a
-    separate buffer. WebGPU does not allow a dispatch to read one part of a buffer and write
-    another, so the slab is reused only when none of its slices is needed.
+    A slab is cut into slices of one size class (suballocation). One dispatch writes all slices
+    through one binding. After that, each slice is read like a separate buffer. WebGPU does not
+    allow a dispatch to read one part of a buffer and write another, so the slab is reused only when
+    none of its slices is needed.
     """
 
-    slice_bytes: int
-    slices: int
-
-    @property
-    def nbytes(self) -> int:
-        return self.slice_bytes * self.slices
+    nbytes: int
+    slices: int = 0

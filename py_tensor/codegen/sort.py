@@ -62,7 +62,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         """Return the element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
         address = body.add(Address(rows, (index,), kernel.reduced, (step,), clips=True))
-        return body.add(Gather(source, dtype, address))
+        return body.add(Gather(source, dtype, (address,)))
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
         dtype = body.dtype(value)

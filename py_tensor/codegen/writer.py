@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from py_tensor.base.dtypes import DType, float32, includes, uint32
+from py_tensor.base.dtypes import DType, float32, includes
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding, from_words
 from py_tensor.codegen.library import indented
@@ -364,8 +364,9 @@ class BodyCode:
         sides = [blocks.get((n, inside), ()) for inside in (True, False)]
         if not isinstance(i, Select) or not any(sides):
             return [f"let v{n} = {self._text(i)};"]
-        lines = [f"var v{n}: {i.dtype.wgsl};", f"if (v{i.mask}) {{"]
-        for value, side in zip((i.inside, i.outside), sides, strict=True):
+        mask, *values = i.operands
+        lines = [f"var v{n}: {i.dtype.wgsl};", f"if (v{mask}) {{"]
+        for value, side in zip(values, sides, strict=True):
             for inner in side:
                 lines += (f"  {line}" for line in self._statements(inner, blocks))
             lines.append(f"  v{n} = v{value};")
@@ -436,7 +437,7 @@ class BodyCode:
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
         for j, (value, extent, stride) in enumerate(
-            zip(address.indices, address.extents, address.strides, strict=True)
+            zip(address.operands, address.extents, address.strides, strict=False)
         ):
             index, size, step = f"v{value}", self.params.add(extent), self.params.add(stride)
             where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
@@ -452,7 +453,7 @@ class BodyCode:
             lines.append(f"v{n} += {where} * {step};")
             outside.append(bad)
             if address.checks:
-                guard = "" if address.guard is None else f" & v{address.guard}"
+                guard = f" & v{address.operands[-1]}" if address.guarded else ""
                 word = self.params.add(self.writer.context.words[address.checks[j]])
                 bits = f"bitcast<u32>({index})"
                 if self.noted is not None:
@@ -487,10 +488,10 @@ class BodyCode:
             case Const():
                 return self.params.const(i)
             case Apply():
-                computed = self.body.dtype(i.args[-1])
+                computed = self.body.dtype(i.operands[-1])
                 return wrapped(i.dtype, apply_text(i.op, computed, names))
             case Convert():
-                source = self.body.dtype(i.arg)
+                source = self.body.dtype(*i.operands)
                 if not i.dtype.is_complex or source.is_complex:
                     return convert_text(i.dtype, source, names[0])
                 # A parameter: compilers drop products with a literal 0, which is wrong for NaN.
@@ -501,8 +502,8 @@ class BodyCode:
                 return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
                 low, high = self.params.add(i.low), self.params.add(i.high)
-                also = "" if i.also is None else f" & {names[1]}"
-                return f"({names[0]} >= {low}) & ({names[0]} < {high}){also}"
+                value, *also = names
+                return " & ".join([f"({value} >= {low})", f"({value} < {high})", *also])
             case Select():
                 mask, inside, outside = names
                 return f"select({outside}, {inside}, {mask})"
@@ -529,11 +530,8 @@ class BodyCode:
                     texts = loaded[i]
                 case Load():
                     texts = self._load(space, i, f"{prefix}{n}", result)
-                case Index():
+                case Index() | Address():
                     texts = self._index(space, i, f"{prefix}{n}", result)
-                case Address():
-                    start = Index(uint32, i.access)
-                    texts = self._index(space, start, f"{prefix}{n}", result)
                 case Mask():
                     texts = self._mask(space, i)
                 case Accumulated():
@@ -562,7 +560,10 @@ class BodyCode:
             for n in range(lanes)
         ]
 
-    def _index(self, space: Space, index: Index, name: str, result: Arguments) -> list[str]:
+    def _index(
+        self, space: Space, index: Index | Address, name: str, result: Arguments
+    ) -> list[str]:
+        """Return the affine address of each lane; of an `Address`, the part without its indices."""
         result.statements.append(f"let {name} = {address(self.params, space, index.access)};")
         step = self.params.add(self.axes.strides(index.access.strides)[-1])
         texts = [f"{name} + {lane}u * {step}" for lane in range(self.width)]

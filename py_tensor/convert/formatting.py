@@ -142,8 +142,11 @@ def _suffix(x: Tensor) -> str:
     """Return the dtype and the device as text, if they are not the default for such elements."""
     meta = node_of(x).meta
     dtype, texts = meta.dtype, list[str]()
-    # Without elements, only the default dtype is left out: that of an empty list.
-    if not (dtypes.is_default(dtype) if meta.size else dtype is dtypes.DEFAULT.floating):
+    # The dtypes of Python's numbers; without elements, only that of an empty list.
+    defaults = [dtypes.DEFAULT.floating]
+    if meta.size:
+        defaults += dtypes.bool_, dtypes.DEFAULT_INT, dtypes.DEFAULT.complex
+    if not any(dtype is default for default in defaults):
         texts.append(f"dtype={dtype}")
     if meta.device is not default_device():
         texts.append(f"device='{meta.device}'")

@@ -24,7 +24,7 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of, next_n
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
 ARGUMENT = Op("argument", vjp=NOT_DIFFERENTIABLE)  # of a traced function
-RECIPES = 4096  # recipes of a function; a full table is cleared
+RECIPES, INFERRED = 1 << 12, 1 << 14  # entries of a table; a full one is cleared
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -34,9 +34,6 @@ ValueMaker = Callable[[Any, tuple[()]], Node]
 # An op on one operand: the maker and the meta of the result.
 Step = tuple[Maker, Meta]
 
-_inferred: dict[tuple[Any, ...], tuple[Meta, int]] = {}
-_INFERRED = 1 << 14  # entries; a full table is cleared
-
 
 class Recipes(dict[K, V]):
     """A cache of recipes by the operands' metas.
@@ -45,10 +42,11 @@ class Recipes(dict[K, V]):
     so that an error it raises is not chained to a KeyError.
     """
 
-    __slots__ = ("make",)
+    __slots__ = ("limit", "make")
 
-    def __init__(self, make: Callable[..., V] | None = None) -> None:
+    def __init__(self, make: Callable[..., V] | None = None, limit: int = RECIPES) -> None:
         self.make = make
+        self.limit = limit
         _tables.append(self)
 
     def __missing__(self, key: K) -> V:
@@ -58,7 +56,7 @@ class Recipes(dict[K, V]):
         return self.keep(key, made)
 
     def keep(self, key: K, value: V) -> V:
-        if len(self) >= RECIPES:
+        if len(self) >= self.limit:
             self.clear()
         self[key] = value
         return value
@@ -69,7 +67,6 @@ _tables: list[Recipes[Any, Any]] = []
 
 def forget() -> None:
     """Drop all recipes and inferred metas, because their preconditions change."""
-    _inferred.clear()
     for table in _tables:
         table.clear()
 
@@ -82,19 +79,17 @@ def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
     ShapeError, DTypeError
         See `Op.infer`.
     """
-    meta, key = _result(op, tuple([x.meta for x in inputs]), attrs)
+    meta, key = _results[op, tuple([x.meta for x in inputs]), attrs]
     return Node(op, meta, key, attrs, inputs) if meta.size else leaf(meta, EMPTY)
 
 
 def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
-    inferred = _inferred.get((op, attrs, metas))
-    if inferred is None:
-        if len(_inferred) >= _INFERRED:
-            _inferred.clear()
-        meta = op.infer(metas, attrs)
-        structure = (attrs, len(metas)) if op.variadic else attrs
-        inferred = _inferred[op, attrs, metas] = meta, key_of(op, structure, meta)
-    return inferred
+    """Return the meta and the key of a node for operands of these metas."""
+    meta = op.infer(metas, attrs)
+    return meta, key_of(op, (attrs, len(metas)) if op.variadic else attrs, meta)
+
+
+_results = Recipes[tuple[Op, tuple[Meta, ...], Any], tuple[Meta, int]](_result, INFERRED)
 
 
 def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
@@ -138,7 +133,7 @@ def value_maker(op: Op, meta: Meta) -> ValueMaker:
 
 def step(op: Op, meta: Meta, attrs: Any = None) -> Step:
     """Return the step that applies an op to an operand of this meta."""
-    result, key = _result(op, (meta,), attrs)
+    result, key = _results[op, (meta,), attrs]
     return partial(Node, op, result, key, attrs), result
 
 
@@ -189,7 +184,7 @@ def recipe(
 ) -> Recipe:
     """Make the recipe of an op on operands of given metas, each after its steps."""
     taken = tuple(s[-1][1] if s else meta for s, meta in zip(before, metas, strict=True))
-    meta, key = _result(op, taken, attrs)
+    meta, key = _results[op, taken, attrs]
     last = steps(meta, *after)
     return Recipe(before, partial(Node, op, meta, key, attrs), last, last[-1][1] if last else meta)
 
@@ -213,7 +208,7 @@ class Recording:
         self._operands: dict[Node, tuple[Node, ...]] = {}
         self._start = next_number()
         self._end: int | None = None
-        _existing.append(ref(self, _existing.remove))
+        RECORDINGS.append(ref(self, RECORDINGS.remove))
 
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Return the operands of a node; none of one that was stored before."""
@@ -233,7 +228,8 @@ class Recording:
             self._operands[node] = node.inputs
 
 
-_existing: list[ref[Recording]] = []
+RECORDINGS: list[ref[Recording]] = []
+"""Those that exist: while there are any, they may need the elements of leaves without tensors."""
 _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
@@ -262,22 +258,17 @@ def is_recording() -> bool:
 
     Then results are not computed without their node, as some small ones are otherwise.
     """
-    if not _existing:
+    if not RECORDINGS:
         return False
     current = _current.get()
     return current is not None and not current.has_ended
 
 
-def may_overwrite() -> bool:
-    """Return whether the elements of a leaf that no tensor holds are needed by no recording."""
-    return not _existing
-
-
 def set_storage(node: Node, storage: Any) -> None:
     """Make a node a leaf, because its elements are computed."""
     node.storage = storage  # first: any node with storage is a leaf
-    if _existing and node.inputs:
-        for reference in tuple(_existing):
+    if RECORDINGS and node.inputs:
+        for reference in tuple(RECORDINGS):
             if (recording := reference()) is not None:
                 recording.keep(node)
     node.key = node.meta.leaf_key or leaf_key(node.meta)

@@ -100,8 +100,8 @@ class Device(ABC):
         Nodes that no tensor held when they were counted, by any device.
     depth : int
         0 for a device that computes; that of a trace is one more than that of its device.
-    has_checks : bool
-        Whether a node that checks indices is not computed yet.
+    checks : dict of Node to None
+        Pending nodes that check indices; they are computed even if nothing needs their results.
     read_work : int
         Reading a result takes about as long as sorting this many 32-bit integers.
     """
@@ -117,6 +117,7 @@ class Device(ABC):
         self.name = name_of(kind, index)
         self.uses_numpy = self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
+        self.checks: dict[Node, None] = {}
         self.depth = 0
 
     def __repr__(self) -> str:
@@ -140,10 +141,6 @@ class Device(ABC):
     @property
     @abstractmethod
     def is_ready(self) -> bool: ...
-
-    @property
-    def has_checks(self) -> bool:
-        return False
 
     @property
     @abstractmethod

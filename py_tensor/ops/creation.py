@@ -18,9 +18,10 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError, check_order
 from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
+from py_tensor.ir.bind import Recipes, Step, ValueMaker, follow, steps, value_maker
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.op import Movement
-from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
+from py_tensor.ir.primitives import COMPLEX, CONST, EXPAND, RESHAPE, index
 from py_tensor.ops import float64_bits
 from py_tensor.ops.elementwise import equal, floor, maximum, where
 from py_tensor.ops.movement import as_floating, converted, in_common_dtype, laid_out, widened
@@ -37,7 +38,7 @@ from py_tensor.ops.operands import (
     whole_number,
     widest,
 )
-from py_tensor.ops.record import Composition, apply, build, empty_node, filled
+from py_tensor.ops.record import Composition, apply, build, empty_node
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -59,25 +60,32 @@ FULL, FULL_LIKE, EMPTY_LIKE = map(_maker, ("full", "full_like", "empty_like"))
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
 
 
+# The type of Python's numbers in a dtype, the maker of a number, and the steps to a shape.
+Filling = tuple[Callable[[Any], Scalar], ValueMaker, tuple[Step, ...]]
+
+
+def _filling(op: Movement, shape: Shape, dtype: DType, device: Device) -> Filling:
+    meta, sizes = meta_of((), dtype, device), parse_shape(op.name, shape)
+    device.check(op.name, meta)
+    to_shape = steps(meta, (op, sizes)) if sizes else ()
+    return dtypes.converter(dtype), value_maker(CONST, meta), to_shape
+
+
+_fillings = Recipes[tuple[Movement, Shape, DType, Device], Filling](_filling)
+
+
 def _filled(
     op: Movement, shape: object, value: Scalar, dtype: DType, order: str, device: Any
 ) -> Tensor:
-    target = parse(device)
-    sizes = parse_shape(op.name, shape)
-    if value in (0, 1) and type(value) is int:
-        made = _filled_with_int((), op, sizes, value, dtype, target)
-    else:
-        made = _filled_with(op, sizes, value, dtype, target)
+    """Return a tensor of one value, which the dtype can hold."""
+    target, sizes = parse(device), cast("Shape", shape)
+    # A recipe checks its shape once. Ints alone: a float or a bool in a shape may equal an int.
+    if type(shape) is not tuple or not {int}.issuperset(map(type, sizes)):
+        sizes = parse_shape(op.name, sizes)
+    convert, make, to_shape = _fillings[op, sizes, dtype, target]
+    made = Tensor(follow(make(convert(value), ()), to_shape))
     made = made if sizes else as_ndarray(made)
     return made if order == "C" else laid_out(made, order)
-
-
-def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, target: Device) -> Tensor:
-    target.check(op.name, meta_of((), dtype, target))
-    return filled(value, meta_of(sizes, dtype, target), op)
-
-
-_filled_with_int = Composition(_filled_with)
 
 
 def _parsed(dtype: object) -> DType:
@@ -121,6 +129,7 @@ def _full(
         return laid_out(value.expand(shape).copy(), order)
     number = number_of(op.name, "fill_value", fill_value, target)
     target = target or own_dtype(op.name, fill_value)
+    dtypes.check_range(op.name, number, target)
     return _filled(op, shape, number, target, order, device)
 
 

@@ -20,7 +20,7 @@ from py_tensor.base.shapes import broadcast
 from py_tensor.ir import program
 from py_tensor.ir.bind import EMPTY, Maker, Recipes, Step, bind, follow, leaf, recipe, value_maker
 from py_tensor.ir.node import Device, Meta, Node, Op, meta_of
-from py_tensor.ir.op import Elementwise, Movement
+from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import CONST, EXPAND, constant
 from py_tensor.ops.operands import Operand, Scalar, coerce, lifted, node_of, on_one_device, steps_to
 from py_tensor.runtime.device import deferring
@@ -31,12 +31,10 @@ def empty_node(meta: Meta) -> Node:
     return leaf(meta, EMPTY)
 
 
-def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
-    """Return a tensor of one value that `op` expands to a shape; no memory until stored."""
-    node = constant(op.name, value, meta.dtype, meta.device)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    return Tensor(bind(op, (node,), meta.shape) if meta.shape else node)
+def filled(value: Scalar, meta: Meta) -> Tensor:
+    """Return a tensor of one value; no memory until stored."""
+    node = constant(EXPAND.name, value, meta.dtype, meta.device)
+    return Tensor(bind(EXPAND, (node,), meta.shape) if meta.shape else node)
 
 
 def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:

@@ -166,9 +166,8 @@ class Connection:
         limits, generation = answer["limits"], answer["generation"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
-        again = (
-            self._info.get("adapter") == answer["adapter"]
-        )  # the same adapter as before the loss
+        # Whether it is the adapter from before the loss.
+        again = self._info.get("adapter") == answer["adapter"]
         before = self.profile if again else AdapterProfile()
         profile = AdapterProfile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
@@ -263,14 +262,9 @@ class Connection:
         if count > len(self._arena):
             self._arena = array("I", [0]) * (2 * count)
         self._arena[:count] = commands
-        flying = self.bridge.flush(
-            self._arena.buffer_info()[0],
-            count,
-            table.buffer_info()[0],
-            block.buffer_info()[0],
-            block.itemsize * len(block),
-            submission.number,
-        )
+        stream = self._arena.buffer_info()[0], count
+        data = block.buffer_info()[0], block.itemsize * len(block)
+        flying = self.bridge.flush(*stream, table.buffer_info()[0], *data, submission.number)
         if unneeded and flying:
             self.pool.destroyed(unneeded)
         if flying < 0:
@@ -334,7 +328,6 @@ class Connection:
 
     def synchronize(self) -> None:
         with self.lock:
-            host.check_can_wait("pt.synchronize()")
             last, promise = self.last, self.bridge.synchronize()
             self._settle(self._wait(promise, "pt.synchronize()"), last)
             self._raise_out_of_range()
@@ -421,21 +414,21 @@ class Connection:
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node, blocking=True)
+            data = self._start_read(node)
             if isinstance(data, Reading):
                 data = self._end_read(data, self._wait(data.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:
-            data = self._start_read(node, blocking=False)
+            data = self._start_read(node)
         if isinstance(data, Reading):
             outcome = await data.promise
             with self.lock:
                 data = self._end_read(data, outcome)
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
-    def _start_read(self, node: Node, *, blocking: bool) -> Reading | memoryview:
+    def _start_read(self, node: Node) -> Reading | memoryview:
         """Start to read a stored node; return its elements if they are known on the host."""
         if not node.meta.size:
             return memoryview(b"")
@@ -445,8 +438,6 @@ class Connection:
         if storage.copy is not None and not any(s.checks for s in self.unsettled.values()):
             self._raise_out_of_range()
             return storage.copy
-        if blocking:
-            host.check_can_wait("reading a tensor")
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target = array("B", bytes(node.meta.nbytes))

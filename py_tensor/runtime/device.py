@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
-from py_tensor.ir.bind import is_recording, may_overwrite
+from py_tensor.ir.bind import RECORDINGS, is_recording
 from py_tensor.ir.node import DROPPED, Device, Eager, Meta, Node
 from py_tensor.ir.primitives import sum_all
 from py_tensor.runtime.host import host
@@ -114,8 +114,6 @@ class LazyDevice(Device):
         # Views held by tensors -> the stored node below; each view counts as a use of that node.
         self._views: dict[Node, Node] = {}
         self._uses = Uses()
-        # Pending nodes that check indices; they are computed even if nothing needs their results.
-        self._checks: dict[Node, None] = {}
         self._under_way: WeakSet[Request] = WeakSet()  # other tasks run while a backend waits
         # The work recorded since the last flush, as a fraction of what may be pending: nodes,
         # elements visited and bytes uploaded, each relative to its own limit.
@@ -187,16 +185,11 @@ class LazyDevice(Device):
         """
         return self._pending
 
-    @property
-    def has_checks(self) -> bool:
-        """Whether a node that checks indices is pending."""
-        return bool(self._checks)
-
     def note_check(self, node: Node) -> None:
         """If a node checks indices, let the next flush or read compute it, even if unused."""
         with self.lock:
             if node.storage is None and node.op.notes_faults(node):
-                self._checks[node] = None
+                self.checks[node] = None
 
     def use(self, backend: Backend) -> None:
         """Set the backend; called by `pt.init` once the adapter is known, and by tests."""
@@ -217,7 +210,7 @@ class LazyDevice(Device):
             self._backend, self._is_forked = None, True
             self._pending.clear()
             self._views.clear()
-            self._checks.clear()
+            self.checks.clear()
             self._under_way.clear()
             self._uses = Uses()
             self._next_check = 0.0  # so that recording a node requires the backend
@@ -303,7 +296,7 @@ class LazyDevice(Device):
 
     def _is_idle(self) -> bool:
         """Return whether no pending node could still read an operand that no tensor holds."""
-        return not (self._pending or self._checks or self._under_way)
+        return not (self._pending or self.checks or self._under_way)
 
     def at_once(self, *nodes: Node) -> Eager | None:
         if self.eager is None or _needs_nodes() or any(node.storage is None for node in nodes):
@@ -318,7 +311,7 @@ class LazyDevice(Device):
     def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
         eager = self.at_once(node)
-        if eager is None or not may_overwrite():
+        if eager is None or RECORDINGS:
             return False
         if node.taken - node.dropped != 1:
             self.collect()
@@ -379,13 +372,13 @@ class LazyDevice(Device):
         Returns all such nodes, including those among `nodes`.
         """
         lost: set[Node] = set()
-        for node in topological([*nodes, *self._pending, *self._checks]):
+        for node in topological([*nodes, *self._pending, *self.checks]):
             stored = node.storage is not None
             if self.backend.is_lost(node) if stored else not lost.isdisjoint(node.inputs):
                 lost.add(node)
         for node in lost:
             self._pending.pop(node, None)
-            self._checks.pop(node, None)
+            self.checks.pop(node, None)
         self._uses = Uses()
         return lost
 
@@ -540,7 +533,7 @@ class LazyDevice(Device):
         try:
             self.backend.compute(request)
             for node in request.checks:
-                self._checks.pop(node, None)
+                self.checks.pop(node, None)
             self._forget_computed(request)
             if len(self._under_way) > 1 or self._uses is not uses:  # other tasks ran meanwhile
                 self._uses = Uses()
@@ -572,10 +565,10 @@ class LazyDevice(Device):
         others = [] if alone else dependents(wanted, self._pending, self._uses)
         if others:
             wanted = make_request([*nodes, *others], backend.max_bytes)
-        if self._checks:
+        if self.checks:
             wanted = self._with_checks([*nodes, *others], wanted, checks)
         wanted.recorded = recorded
-        if may_overwrite():
+        if not RECORDINGS:
             leaves = overwritable_leaves(
                 wanted,
                 self._pending,
@@ -593,7 +586,7 @@ class LazyDevice(Device):
         If `all_of_them` is set and some checks are missing, all live nodes are added. Checks that
         are still missing are added as a fold to one element, because nothing needs their results.
         """
-        checks, limit = list(self._checks), self.backend.max_bytes
+        checks, limit = list(self.checks), self.backend.max_bytes
         whole = computed_whole(wanted)
         if all_of_them and not whole.issuperset(checks):
             nodes = [*nodes, *self._storable(list(self._pending))]
@@ -607,7 +600,7 @@ class LazyDevice(Device):
 
     def _used_by_others(self, request: Request) -> Iterator[Node]:
         """Yield nodes used by checks, by other requests in progress, or about to be pending."""
-        yield from self._checks.keys() - request.checks
+        yield from self.checks.keys() - request.checks
         for other in [request, *self._under_way]:
             if other is not request:
                 yield from other.program.nodes

@@ -15,7 +15,7 @@ from py_tensor.base.dtypes import DType, float32
 from py_tensor.codegen.codec import to_words
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Offset, Program, groups_for
-from py_tensor.codegen.slabs import Slab, size_class
+from py_tensor.codegen.slabs import Kind, size_class
 from py_tensor.ir import program as graph
 from py_tensor.ir.node import Node
 from py_tensor.schedule.body import Check
@@ -57,7 +57,7 @@ class Plan:
         Where offsets of views are patched into `params`.
     leaves : list of int
         The slots of the leaves.
-    slabs : list of Slab
+    slabs : list of Kind
         Buffers from the pool that each hold several outputs.
     slices : list of int
         The slots of those outputs, slab by slab.
@@ -67,8 +67,8 @@ class Plan:
         Slot of an output that does not overwrite a leaf -> the number of its buffer.
     replaced : list of (slot, slot of a leaf)
         Outputs that overwrite the buffer of a leaf.
-    sizes : list of int
-        The size classes of the buffers from `outputs` on: outputs, faults, temporaries.
+    kinds : list of Kind
+        Those of the buffers from `outputs` on: outputs, faults, temporaries.
     dispatches : list of Measure
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
@@ -94,12 +94,12 @@ class Plan:
     consts: list[tuple[int, int, DType]] = field(default_factory=list[tuple[int, int, DType]])
     offsets: list[tuple[int, int, Offset]] = field(default_factory=list[tuple[int, int, Offset]])
     leaves: list[int] = field(default_factory=list[int])
-    slabs: list[Slab] = field(default_factory=list[Slab])
+    slabs: list[Kind] = field(default_factory=list[Kind])
     slices: list[int] = field(default_factory=list[int])
     outputs: list[int] = field(default_factory=list[int])
     positions: dict[int, int] = field(default_factory=dict[int, int])
     replaced: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    sizes: list[int] = field(default_factory=list[int])
+    kinds: list[Kind] = field(default_factory=list[Kind])
     programs: list[Program] = field(default_factory=list[Program])
     dispatches: list[Measure] = field(default_factory=list["Measure"])
     cuts: list[int] = field(default_factory=list[int])
@@ -205,7 +205,7 @@ def make_plan(
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MAX_NAMED]))
     plan.has_floats_only = all(dtype is float32 for _, _, dtype in plan.consts)
-    plan.largest = max([0, *plan.sizes, *(slab.nbytes for slab in plan.slabs)])
+    plan.largest = max((kind.nbytes for kind in (*plan.slabs, *plan.kinds)), default=0)
     plan.work = sum(dispatch_work + p.work for p in pieces)
     return plan
 
@@ -280,7 +280,7 @@ def _assign_buffers(
             last_use[slot] = n
     outputs: list[int] = []
     for slot, slots in lowered.slabs.items():
-        plan.slabs.append(Slab(lowered.temporaries[-1 - slot] // len(slots), len(slots)))
+        plan.slabs.append(Kind(lowered.temporaries[-1 - slot], len(slots)))
         plan.slices += slots
     sliced = set(plan.slices)
     for slot in last_use:
@@ -293,36 +293,40 @@ def _assign_buffers(
         elif slot in program.outputs or slot in result:
             outputs.append(slot)
             plan.outputs.append(result.get(slot, slot))
-    plan.sizes = [size_class(_nbytes(program, lowered, slot)) for slot in plan.outputs]
+    plan.kinds = [_kind(program, lowered, slot) for slot in plan.outputs]
     numbered = [*plan.leaves, *lowered.slabs, *plan.slices, *outputs]
     if lowered.checks:  # in use from the first command to the last
         numbered.append(FAULTS)
-        plan.sizes.append(size_class(_nbytes(program, lowered, FAULTS)))
+        plan.kinds.append(_kind(program, lowered, FAULTS))
     number = {slot: n for n, slot in enumerate(numbered)}
     first = len(plan.leaves) + len(plan.slabs)
     plan.positions = {s: first + n for n, s in enumerate((*plan.slices, *plan.outputs))}
-    sized = len(numbered) - len(plan.sizes)  # the number of the first buffer in `sizes`
-    free: dict[int, list[int]] = {}
+    sized = len(numbered) - len(plan.kinds)  # the number of the first buffer in `kinds`
+    free: dict[Kind, list[int]] = {}
     for n in range(len(pieces) - 1, -1, -1):
         for slot in buffers[n]:
             if slot not in number:
-                size = size_class(_nbytes(program, lowered, slot))
-                if reusable := free.get(size):
+                kind = _kind(program, lowered, slot)
+                if reusable := free.get(kind):
                     number[slot] = reusable.pop()
                 else:
-                    number[slot] = sized + len(plan.sizes)
-                    plan.sizes.append(size)
+                    number[slot] = sized + len(plan.kinds)
+                    plan.kinds.append(kind)
         for slot in buffers[n]:
             if slot == FAULTS and lowered.checks:
                 continue
             if first_use[slot] == n and number[slot] >= sized:
-                size = plan.sizes[number[slot] - sized]
-                free.setdefault(size, []).append(number[slot])
+                kind = plan.kinds[number[slot] - sized]
+                free.setdefault(kind, []).append(number[slot])
     return number | {slot: number[first] for slot, first in origin.items()}
 
 
 def _is_temporary(program: graph.Program, slot: int) -> bool:
     return slot < 0 or (program.nodes[slot].storage is None and slot not in program.outputs)
+
+
+def _kind(program: graph.Program, lowered: Lowered, slot: int) -> Kind:
+    return Kind(size_class(_nbytes(program, lowered, slot)))
 
 
 def _nbytes(program: graph.Program, lowered: Lowered, slot: int) -> int:

@@ -12,18 +12,10 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import MethodType
 
-from py_tensor.codegen.slabs import Slab
+from py_tensor.codegen.slabs import Kind
 from py_tensor.schedule.body import Check
 
 COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read
-
-Kind = int | Slab
-"""The kind of a buffer: a size class, or a slab. A freed buffer is reused for the same kind."""
-
-
-def bytes_of(kind: Kind) -> int:
-    """Return the bytes of a buffer of this kind."""
-    return kind.nbytes if isinstance(kind, Slab) else kind
 
 
 @dataclass(eq=False, slots=True)
@@ -214,13 +206,13 @@ class Pool:
         for kind in kinds:
             free = self._free.get(kind)
             if free:
-                pooled += bytes_of(kind)
+                pooled += kind.nbytes
                 self._taken.append(free[0])
                 taken.append((heappop(free), True))
                 if not free:
                     del self._free[kind]
             else:
-                new += bytes_of(kind)
+                new += kind.nbytes
                 taken.append((self._number(kind), False))
         self._asks += 1
         self._asked |= dict.fromkeys(kinds, self._asks)
@@ -234,7 +226,7 @@ class Pool:
         """Return the id of a new buffer of this kind, which the caller must create."""
         self._is_changing = True
         number = self._number(kind)
-        self.live_bytes += bytes_of(kind)
+        self.live_bytes += kind.nbytes
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
         self._is_changing = False
         return number
@@ -247,7 +239,7 @@ class Pool:
         """Return a new id, and reserve the following ids for its slices."""
         number = self._next
         self._taken.append(number)
-        self._next = number + 1 + (kind.slices if isinstance(kind, Slab) else 0)
+        self._next = number + 1 + kind.slices
         self._kinds[number] = kind
         return number
 
@@ -265,9 +257,9 @@ class Pool:
             number = released[0].number
             kind = self._kinds.get(number)
             if kind is not None:  # otherwise it was destroyed in a repair
-                self.live_bytes -= bytes_of(kind)
+                self.live_bytes -= kind.nbytes
                 if released[0].is_sound:
-                    self.pooled_bytes += bytes_of(kind)
+                    self.pooled_bytes += kind.nbytes
                     heappush(self._free.setdefault(kind, []), number)
                 else:
                     self._to_destroy[number] = None
@@ -281,7 +273,7 @@ class Pool:
         The least recently requested kinds are evicted first.
         """
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
-            self._evict(min(self._free, key=lambda k: (self._asked.get(k, 0), -bytes_of(k))))
+            self._evict(min(self._free, key=lambda k: (self._asked.get(k, 0), -k.nbytes)))
         return list(self._to_destroy)
 
     def destroyed(self, numbers: Iterable[int]) -> None:
@@ -301,7 +293,7 @@ class Pool:
         number = heappop(free)
         if not free:
             del self._free[kind]
-        self.pooled_bytes -= bytes_of(kind)
+        self.pooled_bytes -= kind.nbytes
         del self._kinds[number]
         self._is_changing = False
 
@@ -326,8 +318,8 @@ class Pool:
         for number in pooled:
             kept.setdefault(kinds[number], []).append(number)
         self._free = kept
-        self.pooled_bytes = sum(bytes_of(kinds[number]) for number in pooled)
-        self.live_bytes = sum(map(bytes_of, kinds.values())) - self.pooled_bytes
+        self.pooled_bytes = sum(kinds[number].nbytes for number in pooled)
+        self.live_bytes = sum(kind.nbytes for kind in kinds.values()) - self.pooled_bytes
         for _ in released:
             self.released.popleft()
         self._taken.clear()

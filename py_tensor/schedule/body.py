@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from py_tensor.base.dtypes import DType, bool_, uint32
 from py_tensor.base.shapes import Shape, size_of
@@ -25,6 +25,18 @@ class Source:
 
     def renumbered(self, values: Mapping[int, int]) -> Self:
         return self
+
+
+class Computed:
+    """An instruction that uses earlier values, by number."""
+
+    __slots__ = ()
+    operands: tuple[int, ...]
+
+    def renumbered(self, values: Mapping[int, int]) -> Self:
+        """Return the instruction with each operand n replaced by values[n]."""
+        operands = tuple([values[n] for n in self.operands])
+        return replace(cast("Any", self), operands=operands)
 
 
 class Start(NamedTuple):
@@ -123,57 +135,42 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """The address ``access + sum(strides[j] * index[j])``, as uint32; indices are earlier values.
+class Address(Computed):
+    """The address ``access + sum(strides[j] * index[j])``, as uint32; the operands are the indices.
 
     A negative index counts from the end of its axis.
 
     Attributes
     ----------
-    indices, extents, strides : tuple of int
-        The value of each index, the length of its axis, and the stride along it.
+    extents, strides : tuple of int
+        For each index, the length of its axis, and the stride along it.
     clips : bool
         An index out of range is clamped. Otherwise its address is `NOWHERE`.
     checks : tuple of Check
         One for each index; empty if all are known to be in range. An index out of range is recorded
         in a word of the buffer `kernel.FAULTS`, which lowering chooses.
-    guard : int or None
-        If given, indices are only checked where this value is true.
+    guarded : bool
+        There is one more operand: indices are only checked where it is true.
     """
 
     access: Access
-    indices: tuple[int, ...]
+    operands: tuple[int, ...]
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     clips: bool
     checks: tuple[Check, ...] = ()
-    guard: int | None = None
+    guarded: bool = False
 
     dtype = uint32
 
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.indices if self.guard is None else (*self.indices, self.guard)
-
-    def renumbered(self, values: Mapping[int, int]) -> Address:
-        guard = None if self.guard is None else values[self.guard]
-        return replace(self, indices=tuple(values[i] for i in self.indices), guard=guard)
-
 
 @dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(Computed):
     """The element, at an address given by an earlier value, of the buffer of a node."""
 
     slot: int
     dtype: DType
-    at: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.at,)
-
-    def renumbered(self, values: Mapping[int, int]) -> Gather:
-        return replace(self, at=values[self.at])
+    operands: tuple[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +192,14 @@ class Mask(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """Whether an earlier uint32 value lies in [low, high), and the condition `also` holds."""
+class Within(Computed):
+    """Whether an earlier uint32 value lies in [low, high), and a condition, if given, holds."""
 
-    arg: int
     low: int
     high: int
-    also: int | None = None
+    operands: tuple[int] | tuple[int, int]
 
     dtype = bool_
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.arg,) if self.also is None else (self.arg, self.also)
-
-    def renumbered(self, values: Mapping[int, int]) -> Within:
-        also = None if self.also is None else values[self.also]
-        return replace(self, arg=values[self.arg], also=also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,52 +211,28 @@ class Const(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Computed):
     """An elementwise op on earlier values of the body."""
 
     op: Elementwise
     dtype: DType
-    args: tuple[int, ...]
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.args
-
-    def renumbered(self, values: Mapping[int, int]) -> Apply:
-        """Return the instruction with each operand n replaced by values[n]."""
-        return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
+    operands: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Convert:
+class Convert(Computed):
     """An earlier value converted to `dtype`."""
 
     dtype: DType
-    arg: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.arg,)
-
-    def renumbered(self, values: Mapping[int, int]) -> Convert:
-        return Convert(self.dtype, values[self.arg])
+    operands: tuple[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
-    """`inside` where the mask holds, else `outside`."""
+class Select(Computed):
+    """Of the operands (mask, inside, outside), the second where the mask holds, else the third."""
 
     dtype: DType
-    mask: int
-    inside: int
-    outside: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.mask, self.inside, self.outside
-
-    def renumbered(self, values: Mapping[int, int]) -> Select:
-        return Select(self.dtype, *(values[v] for v in self.operands))
+    operands: tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +339,7 @@ def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
         case Const():
             return Const(number(x.slot), x.dtype)
         case Gather():
-            return Gather(number(x.slot), x.dtype, x.at)
+            return Gather(number(x.slot), x.dtype, x.operands)
         case _:
             return x
 

@@ -53,9 +53,10 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
         home = arms[n]
         depth = 1 if home is None else home.depth + 1
         if isinstance(i, Select) and depth <= MAX_NESTED:
-            use(i.mask, home)
-            use(i.inside, Arm(n, True, home, depth))
-            use(i.outside, Arm(n, False, home, depth))
+            mask, inside, outside = i.operands
+            use(mask, home)
+            use(inside, Arm(n, True, home, depth))
+            use(outside, Arm(n, False, home, depth))
         else:
             for operand in i.operands:
                 use(operand, home)
@@ -103,8 +104,9 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
         around, box = reach(arm.parent)
         choice = body.instructions[arm.select]
         assert isinstance(choice, Select)
-        inner = _covered(body, choice.mask, box)
-        chosen = min(around, _part(body, choice.mask, size_of(tuple(b - a for a, b in inner))))
+        mask, *_ = choice.operands
+        inner = _covered(body, mask, box)
+        chosen = min(around, _part(body, mask, size_of(tuple(b - a for a, b in inner))))
         by_arm[arm] = (chosen, inner) if arm.inside else (around - chosen, box)
         return by_arm[arm]
 
@@ -112,11 +114,12 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
     return sum(reach(arm)[0] for i, arm in pairs if isinstance(i, Apply))
 
 
-def _covered(body: Body, mask: int | None, box: Box) -> Box:
+def _covered(body: Body, mask: int, box: Box) -> Box:
     """Return the part of a box in which a mask over coordinates of the space holds."""
-    condition = None if mask is None else body.instructions[mask]
+    condition = body.instructions[mask]
     if isinstance(condition, Within):
-        return _covered(body, condition.also, box)
+        _, *also = condition.operands
+        return _covered(body, also[0], box) if also else box
     if not isinstance(condition, Mask):
         return box
     covered = list(box)
@@ -126,13 +129,14 @@ def _covered(body: Body, mask: int | None, box: Box) -> Box:
     return tuple(covered)
 
 
-def _part(body: Body, mask: int | None, points: int) -> int:
+def _part(body: Body, mask: int, points: int) -> int:
     """Estimate the points at which conditions on uniformly distributed coordinates hold."""
-    condition = None if mask is None else body.instructions[mask]
+    condition = body.instructions[mask]
     if not isinstance(condition, Within):
         return points
-    address = body.instructions[condition.arg]
+    value, *also = condition.operands
+    address = body.instructions[value]
     assert isinstance(address, Address)
     extent = address.extents[0]
     left = points * (min(condition.high, extent) - condition.low) // extent
-    return _part(body, condition.also, left)
+    return _part(body, also[0], left) if also else left

@@ -357,14 +357,9 @@ class Builder(StoredSlots):
                 continue
             needs_of_operand = self.decisions.needs_of(self.slots[operand], self.stored)
             elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
-            if (
-                not groups
-                or elements > ops.MAX_CHOSEN
-                or len(groups[-1]) == ops.MAX_JOINED
-                or not self.rules.budget.fits(
-                    Draft(around=needs.sources, length=len(needs.inlined) + 1)
-                )
-            ):
+            draft = Draft(around=needs.sources, length=len(needs.inlined) + 1)
+            is_full = elements > ops.MAX_CHOSEN or not self.rules.budget.fits(draft)
+            if not groups or is_full or len(groups[-1]) == ops.MAX_JOINED:
                 groups.append([])
                 elements, needs = operand.meta.size, needs_of_operand
             groups[-1].append(operand)
@@ -413,30 +408,20 @@ class Builder(StoredSlots):
     def _is_overwritable(self, node: Node) -> bool:
         """Return whether the kernel that is the last to read a node may overwrite its elements."""
         slot, program = self.slots[node], self.program
-        return (
-            slot in program.overwritable
-            if node.storage is not None
-            else slot not in program.outputs
-        )
+        if node.storage is None:
+            return slot not in program.outputs
+        return slot in program.overwritable
 
     def scan(self, slot: int, node: Node) -> None:
-        op = cast("ops.Scan", node.op)
-
-        def stage(element: Body, value: int, dtype: DType) -> Stage:
-            return Scanned(element, Accumulator(op.fold, value, dtype))
-
-        self.along(slot, node, stage)
+        fold = cast("ops.Scan", node.op).fold
+        self.along(slot, node, lambda body, n, dtype: Scanned(body, Accumulator(fold, n, dtype)))
 
     def sort(self, slot: int, node: Node) -> None:
-        op = cast("ops.Sort", node.op)
-
-        def stage(element: Body, value: int, dtype: DType) -> Stage:
-            # The number of low bits in which keys can differ.
-            bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
-            bits = min(bits, 32)
-            return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
-
-        self.along(slot, node, stage)
+        dtype = node.inputs[0].meta.dtype
+        # The number of low bits in which keys can differ.
+        bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
+        options = node.attrs[1], cast("ops.Sort", node.op).indices, min(bits, 32)
+        self.along(slot, node, lambda body, n, dtype: Sorted(body, n, dtype, *options))
 
     def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Stage]) -> None:
         """Build a kernel with a stage along one axis that produces a value at every point."""
@@ -532,11 +517,8 @@ class Builder(StoredSlots):
         while stack and len(members) <= MAX_BODY:
             for operand in self.order[stack.pop()].inputs:
                 slot = self.slots[operand]
-                if (
-                    slot in members
-                    or operand.storage is not None
-                    or operand.meta.size != self._size(root)
-                ):
+                has_its_size = operand.meta.size == self._size(root)
+                if slot in members or operand.storage is not None or not has_its_size:
                     continue
                 if d.is_reduction(operand) and slot not in d.spilled:
                     reductions.add(slot)
@@ -570,18 +552,14 @@ class Builder(StoredSlots):
             if (node.inputs[0].meta.shape, node.attrs) != space:
                 self.notes.setdefault(slot, Reason.AXES)
                 continue
-            factors = d.contractions.get(slot)
-            read = (
-                [self.slots[x] for x in node.inputs]
-                if factors is None
-                else [x.slot for x in factors]
-            )
+            factors = d.contractions.get(slot, ())
+            read = [x.slot for x in factors] or [self.slots[x] for x in node.inputs]
             more = inside.union(*(d.needs_of(x, self.stored).sources for x in read))
             excess = self.rules.budget.excess(self._draft(root, {*chosen, slot}, more))
             if excess is not None:
                 self.notes.setdefault(slot, excess)
                 continue
-            if factors is not None:
+            if factors:
                 return chosen or [slot]
             inside = more
             chosen.append(slot)

@@ -427,7 +427,7 @@ class Evaluator:
             return [], lambda values: self.body.add(Load(slot, dtype, view.access))
 
         def make(values: list[int]) -> int:
-            return self.body.add(Gather(slot, dtype, self._address(view, values)))
+            return self.body.add(Gather(slot, dtype, (self._address(view, values),)))
 
         return [a.index for a in view.along], make
 
@@ -451,7 +451,7 @@ class Evaluator:
         if not view.along:
             return [], lambda values: self.body.add(Index(dtype, view.access))
         return [a.index for a in view.along], lambda values: self.body.add(
-            Convert(dtype, self._address(view, values))
+            Convert(dtype, (self._address(view, values),))
         )
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
@@ -465,7 +465,7 @@ class Evaluator:
 
     def convert(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[node.inputs[0]], view)]
-        return needs, lambda values: self.body.add(Convert(node.meta.dtype, values[0]))
+        return needs, lambda values: self.body.add(Convert(node.meta.dtype, (values[0],)))
 
     def apply(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         needs = [(self.slots[operand], view) for operand in node.inputs]
@@ -537,7 +537,7 @@ class Evaluator:
             address = self.address_of(
                 values, inner.access, shape, axes, steps, op, view, clips=True
             )
-            return self.body.add(Gather(source.slot, node.meta.dtype, address))
+            return self.body.add(Gather(source.slot, node.meta.dtype, (address,)))
 
         return indices, make
 
@@ -559,8 +559,8 @@ class Evaluator:
         there.
         """
         extents = tuple(shape[a] for a in axes)
+        operands = tuple(indices)
         checks: tuple[Check, ...] = ()
-        guard = None
         if op:
             dtypes = map(self.body.dtype, indices)
             checks = tuple(
@@ -572,38 +572,33 @@ class Evaluator:
                 for d, (low, high) in enumerate(view.ranges)
                 if (low, high) != (0, self.extents[d])
             )
-            guard = self.body.add(Mask(narrowed)) if narrowed else None
-        return self.body.add(
-            Address(access, tuple(indices), extents, strides, clips, checks, guard=guard)
-        )
+            operands += (self.body.add(Mask(narrowed)),) if narrowed else ()
+        guarded = len(operands) > len(axes)
+        return self.body.add(Address(access, operands, extents, strides, clips, checks, guarded))
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the assigned value inside its window, the original outside."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "only a window is assigned by a kernel over the whole"
-        return self._inside(slot, node, view, Window(self.slots[value], widths), whole)
+        window = Window(self.slots[value], widths)
+        return self._chosen(slot, node, view, [window], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand inside its window, the fill value outside."""
         operand, fill = node.inputs
-        return self._inside(slot, node, view, Window(self.slots[operand], node.attrs), fill)
-
-    def _inside(
-        self, slot: int, node: Node, view: IndexMap, window: Window, outside: Node
-    ) -> tuple[list[Key], Make]:
-        below = self.slots[outside], view
-        return self._chosen(slot, node, node.meta.shape, view, [window], below)
+        window = Window(self.slots[operand], node.attrs)
+        return self._chosen(slot, node, view, [window], (self.slots[fill], view))
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the operand whose part of the axis contains the coordinates."""
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
-        return self._chosen(slot, node, node.meta.shape, view, windows)
+        return self._chosen(slot, node, view, windows)
 
     def concat_piece(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
         """Return the value of consecutive operands of a concatenation, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
-        step = self._chosen(slot, node, self.extents, self._identity, windows)
+        step = self._chosen(slot, node, self._identity, windows, shape=self.extents)
         self._steps[slot, self._identity] = step
         self._demand(step[0])
         return self.value(slot)
@@ -630,25 +625,26 @@ class Evaluator:
             Window(operand, tuple(w for w, _ in chosen), units, sum(first for _, first in chosen))
             for chosen in product(*sides)
         ]
-        return self._chosen(slot, node, node.meta.shape, view, windows)
+        return self._chosen(slot, node, view, windows)
 
     def _chosen(
         self,
         slot: int,
         node: Node,
-        shape: Shape,
         view: IndexMap,
         windows: Sequence[Window],
         outside: Key | None = None,
+        shape: Shape | None = None,
     ) -> tuple[list[Key], Make]:
-        """Return the value from the first window of this shape that contains the coordinates.
+        """Return the value from the first window that contains the coordinates.
 
-        `outside` is the value outside all windows; without it, the windows cover the shape.
+        `outside` is the value outside all windows; without it, the windows cover the shape: that of
+        the node unless it is given.
         """
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
         for window in windows:
-            seen = seen_window(view, shape, window, self.extents)
+            seen = seen_window(view, shape or node.meta.shape, window, self.extents)
             if seen is None:
                 return self._load_materialized(slot, node, view)
             ranges, inner = seen
@@ -673,7 +669,7 @@ class Evaluator:
             chosen = values[-1]
             for ranges, value in reversed(list(zip(masks, values[:-1], strict=False))):
                 mask = self._mask(ranges, view, indices)
-                chosen = self.body.add(Select(node.meta.dtype, mask, value, chosen))
+                chosen = self.body.add(Select(node.meta.dtype, (mask, value, chosen)))
             return chosen
 
         return [*(view.along[n].index for n in asked), *needs], make
@@ -689,7 +685,8 @@ class Evaluator:
         for d, low, high in ranges[len(of_space) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
             coordinate = self.body.add(Address(nowhere, (index,), (extent,), (1,), clips=True))
-            mask = self.body.add(Within(coordinate, low, high, mask))
+            operands = (coordinate,) if mask is None else (coordinate, mask)
+            mask = self.body.add(Within(low, high, operands))
         assert mask is not None
         return mask
 

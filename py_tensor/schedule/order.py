@@ -298,14 +298,14 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     """
     program = request.program
     order, slots = program.nodes, program.slots
-    if not _outside(request, pending):
+    if request.previews or not _outside(request, pending):
         return []
     passing = [
         node
         for node in order
         if node.inputs and not node.live and not _will_be_stored(program, node)
     ]
-    if not passing or request.previews:
+    if not passing:
         return []
     shared = _shared(request, pending, uses)
     needed = [node for node in passing if slots[node] in shared]

@@ -219,9 +219,7 @@ def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
 
 
 def _label(producer: Kernel, consumer: Kernel) -> str:
-    return (
-        consumer.label if consumer.label == producer.label else f"{producer.label}_{consumer.label}"
-    )
+    return "_".join(dict.fromkeys((producer.label, consumer.label)))
 
 
 def _moved(outputs: tuple[Output, ...], values: dict[int, int]) -> tuple[Output, ...]:

@@ -382,16 +382,12 @@ def _find_contractions(d: Decisions) -> None:
         if 1 < min(rows, columns) <= MAX_UNROLLED and _is_arithmetic(d, node):
             d.unrolled.add(node)
             continue
-        large = any(
-            d.order[o.slot].storage is None
-            and d.order[o.slot].meta.nbytes > d.rules.budget.max_bytes
-            for o in (a, b)
-        )
-        if rows > 1 and columns > 1 and not large:
+        pending = [x.slot for x in (a, b) if d.order[x.slot].storage is None]
+        largest = max((d.order[x].meta.nbytes for x in pending), default=0)
+        if rows > 1 and columns > 1 and largest <= d.rules.budget.max_bytes:
             d.contractions[slot] = a, b
-            for operand in (a, b):
-                if d.order[operand.slot].storage is None:
-                    _store(d, operand.slot, Reason.FACTOR)
+            for operand in pending:
+                _store(d, operand, Reason.FACTOR)
 
 
 def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Load, other: Load) -> int:

@@ -361,7 +361,8 @@ class Tensor(Methods):
             base = self
         else:  # `is_scalar`, without a call
             return Tensor(_view_node(self._node, layout, part))
-        return _new_view(base, layout, writeable, part)
+        seen, view = base._node, View(base, layout, writeable, part=part)
+        return Tensor(_view_node(seen, layout, part))._as_view(view, seen)
 
     def _view_bits(self, dtype: DType) -> Tensor:
         """Return a view of this tensor's memory as elements of another dtype of the same size.
@@ -375,7 +376,7 @@ class Tensor(Methods):
                 copied = Tensor(bind(bits(self.dtype, dtype), (self._node,)))
             return copied if self.is_scalar else copied._read_only()
         part = None if dtype is base.dtype else bits(base.dtype, dtype)
-        return _new_view(base, self._layout, self.flags.writeable, part)
+        return base._view_by(self._layout, writeable=self.flags.writeable, part=part)
 
     def _read_only(self) -> Tensor:
         """Make the tensor read-only and return it."""
@@ -739,14 +740,14 @@ class Tensor(Methods):
         with device.lock:
             device.collect()
             node, layout = self._source()
-            if node.meta.size and (node.storage is None or device.has_checks):
+            if node.meta.size and (node.storage is None or device.checks):
                 device.compute([node], read=node)
         return node, layout
 
     def _read(self) -> memoryview:
         """Return the elements as bytes, waiting for the GPU."""
         node = self._node
-        if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
+        if node.storage is not None and node.meta.size and not node.meta.device.checks:
             return node.meta.device.read(node)
         known = _bytes_known(node) if node.op.constant else None
         if known is not None:
@@ -1091,13 +1092,6 @@ def _view_node(node: Node, layout: Layout, part: Elementwise | None = None) -> N
     return follow(node, _views[node.meta, layout.shape, layout.strides, layout.offset])
 
 
-def _new_view(base: Tensor, layout: Layout, writeable: bool, part: Elementwise | None) -> Tensor:
-    """Return a view of a tensor that owns its memory."""
-    seen = base._node  # pyright: ignore[reportPrivateUsage]
-    view = View(base, layout, writeable, part=part)
-    return Tensor(_view_node(seen, layout, part))._as_view(view, seen)  # pyright: ignore[reportPrivateUsage]
-
-
 def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise) -> Node:
     """Return the elements to write so that `value` becomes a part of them, or their bits.
 
@@ -1140,7 +1134,7 @@ def _numbers(node: Node) -> list[Any]:
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
         return dtypes.values_of(dtype.bytes_of(node.attrs), dtype)
-    if node.meta.size != 1 or device.has_checks:
+    if node.meta.size != 1 or device.checks:
         return []
     selection = None if node.storage is not None else _part_of_small(node)
     whole, layout = selection or (node, None)
@@ -1151,7 +1145,7 @@ def _numbers(node: Node) -> list[Any]:
 
 def _bytes_known(node: Node) -> memoryview | None:
     """Return the bytes of a constant; None if the read has indices to check, and so computes it."""
-    if node.storage is not None or node.meta.device.has_checks:
+    if node.storage is not None or node.meta.device.checks:
         return None
     return node.meta.dtype.bytes_of(node.attrs)
 

@@ -240,7 +240,7 @@ async def synchronize_async(device: str | LazyDevice | None = None) -> None:
 
 def _with_checks(device: LazyDevice) -> Backend:
     """Return the backend of a device, after submitting pending results that check indices."""
-    if device.has_checks:
+    if device.checks:
         device.flush()
     return device.backend
 

@@ -286,7 +286,7 @@ def _gather(i: Gather, at: Value, buffers: dict[int, Buffer]) -> Value:
 def _place(i: Address, values: list[Value], extents: Shape) -> Value:
     at, inside = addresses(i.access, extents), np.ones(extents, bool)
     defined = np.ones(extents, bool)
-    for value, extent, stride in zip(i.indices, i.extents, i.strides, strict=True):
+    for value, extent, stride in zip(i.operands, i.extents, i.strides, strict=False):
         places = values[value].data.astype(np.int64)
         places = np.where(places < 0, places + extent, places)
         inside &= (places >= 0) & (places < extent)
@@ -299,7 +299,7 @@ def _place(i: Address, values: list[Value], extents: Shape) -> Value:
 
 def _guard(i: Address, values: list[Value], extents: Shape) -> Array:
     """Return where an index is used; elsewhere it may have any value."""
-    return np.ones(extents, bool) if i.guard is None else values[i.guard].data
+    return values[i.operands[-1]].data if i.guarded else np.ones(extents, bool)
 
 
 def _evaluate(
@@ -313,11 +313,12 @@ def _evaluate(
     values: list[Value] = []
     everywhere = np.ones(extents, bool)
     for i in body.instructions:
+        args = [values[n] for n in i.operands]
         match i:
             case Load():
                 value = _load(i, extents, buffers)
             case Gather():
-                value = _gather(i, values[i.at], buffers)
+                value = _gather(i, args[0], buffers)
             case Address():
                 value = _place(i, values, extents)
             case Index():
@@ -329,20 +330,18 @@ def _evaluate(
                 constant = np.array(program.nodes[i.slot].attrs, i.dtype.name)
                 value = Value(np.broadcast_to(constant, extents), everywhere)
             case Apply():
-                args = [values[a] for a in i.args]
                 data = np.asarray(i.op.numpy(np, *(a.data for a in args))).astype(i.dtype.name)
                 value = Value(data, np.logical_and.reduce([a.defined for a in args]))
             case Convert():
-                given = values[i.arg]
+                (given,) = args
                 value = Value(arrays.cast(np, given.data, i.dtype), given.defined)
             case Within():
-                given = values[i.arg]
+                given, *conditions = args
                 value = Value((given.data >= i.low) & (given.data < i.high), given.defined)
-                if i.also is not None:
-                    also = values[i.also]
+                for also in conditions:
                     value = Value(value.data & also.data, value.defined & also.defined)
             case Select():
-                value = _select(values[i.mask], values[i.inside], values[i.outside])
+                value = _select(*args)
             case Accumulated():
                 value = _along_rows(accumulated[i.number], extents)
         assert value.data.dtype.name == i.dtype.name, i

@@ -32,7 +32,7 @@ def sides(body: Body, results: tuple[int, ...] = ()) -> dict[int, tuple[int, boo
 def choice(*more: Instruction) -> Body:
     """Return one op in [0, 3), two elsewhere, followed by more ops."""
     mask = Mask(((0, 0, 3),))
-    chosen = Select(float32, 2, 3, 5)
+    chosen = Select(float32, (2, 3, 5))
     return Body.of([X, Y, mask, step(0), step(1), step(4), chosen, *more])
 
 
@@ -48,7 +48,7 @@ def test_shared_instructions_are_always_computed() -> None:
     assert operations_of(used_later, (), (10,)) == 3 + 7 + 2 * 10
     asked_for = choice()
     assert sides(asked_for, (3, 6)) == {4: (6, False), 5: (6, False)}
-    in_both = Body.of([X, Mask(((0, 0, 3),)), step(0), step(2), Select(float32, 1, 2, 3)])
+    in_both = Body.of([X, Mask(((0, 0, 3),)), step(0), step(2), Select(float32, (1, 2, 3))])
     assert sides(in_both) == {3: (4, False)}
 
 
@@ -58,7 +58,7 @@ def test_arms_within_arms() -> None:
             *choice().instructions,
             Mask(((0, 5, 9),)),
             step(6),
-            Select(float32, 7, 8, 0),
+            Select(float32, (7, 8, 0)),
         ]
     )
     assert sides(body) == {
@@ -68,7 +68,7 @@ def test_arms_within_arms() -> None:
 
 
 def test_no_branch_for_loads() -> None:
-    body = Body.of([X, Y, Mask(((0, 0, 3),)), Select(float32, 2, 0, 1), step(3)])
+    body = Body.of([X, Y, Mask(((0, 0, 3),)), Select(float32, (2, 0, 1)), step(3)])
     assert not arms_of(body, ())
     assert operations_of(body, (), (10,)) == 10
 

@@ -11,6 +11,7 @@ import py_tensor as pt
 from py_tensor.adapters.hosted import from_host
 from py_tensor.codegen import map as maps
 from py_tensor.codegen import walk
+from py_tensor.codegen.slabs import Kind
 from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import Reason, meta_of
 from py_tensor.runtime.plan import DISPATCH
@@ -23,7 +24,7 @@ Expression = Callable[..., pt.Tensor]
 
 def stored(gpu: GPU, *shape: int) -> pt.Tensor:
     """Return a tensor of any size that counts as stored; it can be explained but not used."""
-    storage = Storage(gpu.backend.pool, gpu.backend.pool.new(16), exists=True)
+    storage = Storage(gpu.backend.pool, gpu.backend.pool.new(Kind(16)), exists=True)
     gpu.backend.pool.handed_over()
     return pt.Tensor(leaf(meta_of(shape, pt.float32, gpu.device), storage))
 

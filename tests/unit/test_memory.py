@@ -485,7 +485,7 @@ def test_a_read_under_way_keeps_its_error_to_itself(gpu: GPU) -> None:
     """A read holds the storage, so it is not overwritten in the meantime."""
     x = large(gpu, LARGE)
     before = buffer_of(x)
-    reading: Any = gpu.backend._start_read(x._node, blocking=True)
+    reading: Any = gpu.backend._start_read(x._node)
     y = x + 1
     del x
     assert buffer_of(y.realize()) != before

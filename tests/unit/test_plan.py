@@ -98,7 +98,7 @@ def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
             holds[target[1]] = target[0]
         for buffer, slot in enumerate(plan.outputs, len(plan.leaves)):
             assert holds[buffer] == slot
-        buffers = len(plan.leaves) + len(plan.sizes)
+        buffers = len(plan.leaves) + len(plan.kinds)
         assert set(holds) == set(range(buffers))
         slots = {s for d in lowered.dispatches for s in d.slots}
         reused += len(slots) - buffers
@@ -109,7 +109,7 @@ def test_buffers_are_large_enough(source: Random) -> None:
     for _ in range(100):
         program, lowered = random_flush(source)
         plan = make_plan(program, lowered, 10**9, 10**9)
-        size = dict(enumerate(plan.sizes, len(plan.leaves)))
+        size = dict(enumerate([kind.nbytes for kind in plan.kinds], len(plan.leaves)))
         for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
             for slot, buffer in zip(dispatch.slots, command.buffers, strict=True):
                 if buffer in size:
@@ -124,7 +124,7 @@ def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
         program = Shader(n + 1, "p", "", 2, 2)
         found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 1, 1, 1))
     plan = make_plan(Program(order, {}, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
-    assert len(plan.sizes) == 2
+    assert len(plan.kinds) == 2
     buffers = [command.buffers for command in dispatches(plan)]
     assert all(a[1] == b[0] != b[1] for a, b in pairwise(buffers))
     assert buffers[-1][1] == 1  # the output, after the one leaf

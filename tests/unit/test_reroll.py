@@ -26,7 +26,7 @@ def computed(body: Body, values: dict[int, int], loops: list[Loop]) -> dict[int,
         if n in starts:
             found |= run(body, starts[n], found)
         elif n not in inside and isinstance(i, Apply):
-            found[n] = applied(i, [found[a] for a in i.args])
+            found[n] = applied(i, [found[a] for a in i.operands])
     return found
 
 
