@@ -284,7 +284,7 @@ class CPU:
         if RECORDINGS:
             return False
         whole = node.inputs[0]
-        return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
+        return whole.ref_count == 1 and whole.storage is not None and whole.storage.flags.writeable
 
     def _operands(self, inputs: tuple[Node, ...]) -> list[Array] | None:
         """Return the arrays of operands; None if that needs many or large nodes."""

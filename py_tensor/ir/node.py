@@ -467,7 +467,7 @@ def key_of(op: Op, attrs: Any, meta: Meta) -> int:
     return key
 
 
-DROPPED: deque[Node] = deque()
+RELEASED: deque[Node] = deque()
 """A node for each tensor that ceased to hold it; a device counts these (`Device.collect`)."""
 
 
@@ -477,8 +477,8 @@ class Node:
     Only `ir/bind.py` makes nodes, itself or by the makers in its recipes.
 
     A node never changes its value. Only these change: `storage`, when the node is computed (it then
-    drops its operands and becomes a leaf), and the counts of how often tensors have taken and
-    dropped it.
+    drops its operands and becomes a leaf), and the counts of how often tensors began and ceased
+    to hold it.
 
     Attributes
     ----------
@@ -492,12 +492,12 @@ class Node:
         The position in the order of recording; operands come first.
     storage : object or None
         The backend's handle of the computed elements, which are contiguous.
-    taken, dropped : int
+    retains, releases : int
         How often a tensor began and ceased to hold this node, or a view of its stored elements.
-        Calling a node adds it to `DROPPED`, from where `Device.collect` counts it.
+        Calling a node adds it to `RELEASED`, from where `Device.collect` counts it.
     """
 
-    __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "number", "op", "storage", "taken")
+    __slots__ = ("attrs", "inputs", "key", "meta", "number", "op", "releases", "retains", "storage")
 
     # In this order, so that a recipe can hold all but the last, or for constants all but two.
     def __init__(self, op: Op, meta: Meta, key: int, attrs: Any, inputs: tuple[Node, ...]) -> None:
@@ -508,13 +508,13 @@ class Node:
         self.key = key
         self.number = next_number()
         self.storage: Any = None
-        self.taken = 0
-        self.dropped = 0
+        self.retains = 0
+        self.releases = 0
 
     # Tensors call this when they are deleted (`Tensor.__del__`). A finalizer must not run any
     # Python code: an interrupt in it would be lost, and it may come while any lock is held. An
     # uncached `lru_cache` turns a function implemented in C into a method implemented in C.
-    __call__ = lru_cache(maxsize=0)(DROPPED.append)
+    __call__ = lru_cache(maxsize=0)(RELEASED.append)
 
     def over(self, inputs: tuple[Node, ...]) -> Node:
         """Return a copy with other operands for planning; it is not computed and has no number."""
@@ -524,9 +524,9 @@ class Node:
         return node
 
     @property
-    def live(self) -> int:
+    def ref_count(self) -> int:
         """An upper bound of the number of tensors that hold it, or a view of its elements."""
-        return self.taken - self.dropped
+        return self.retains - self.releases
 
     def __repr__(self) -> str:
         state = "realized" if self.storage is not None else "pending"

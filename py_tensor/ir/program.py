@@ -5,6 +5,7 @@ Also where a sequence of operations repeats: a user's loop records its body in e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,12 +14,13 @@ from math import gcd
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from py_tensor.base.shapes import size_of
 from py_tensor.ir.bind import ARGUMENT, EMPTY, Maker, leaf, maker_of
 from py_tensor.ir.node import Meta, Node, Op, key_of
-from py_tensor.ir.op import View
+from py_tensor.ir.op import Assign, View
 
 MIN_ITERATIONS = 3  # fewest equal iterations that count as a loop
-MIN_RATIO = 8  # an operand has at least so many times the elements of a free view of it
+MIN_RATIO = 4  # what is viewed has more than so many times the elements of a free view
 MIN_VIEWS = 9  # of a result, from which number on they are free
 LARGE_VIEW = 1 << 14  # elements from which on it matters most how they are loaded
 FAR = 64  # larger distances are not distinguished when a period is guessed
@@ -31,10 +33,21 @@ Step = tuple[Maker, tuple[int, ...]]  # the maker of a node, and the positions o
 
 
 class FreeView(NamedTuple):
-    """A key without the offset, and the largest vector of neighbours that may be loaded from it."""
+    """A view that a node is, or that it assigns to, whose offset is a parameter of kernels.
+
+    Attributes
+    ----------
+    key : int
+        The key of the node without the offset.
+    alignment : int
+        The largest vector of neighbours that may be loaded or stored there.
+    is_written : bool
+        The first node that writes to what is viewed assigns to the same view.
+    """
 
     key: int
     alignment: int
+    is_written: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +110,44 @@ class Program:
     def free_views(self) -> dict[int, FreeView]:
         """The views whose offset is no part of the form: each flush passes it to the kernels.
 
-        These are small views of leaves, and of results with many views, such as a table that is
-        computed before a loop over its rows: the last state of a loop may be a result, too. If the
-        program writes to what is viewed, offsets decide what a kernel may overwrite.
+        These are the small views that the program assigns to, and small views of what kernels read
+        from a buffer: leaves, the results of such assignments, and results with many views, such as
+        a table that is computed before a loop over its rows: the last state of a loop may be a
+        result, too. If the program also writes elsewhere to what is viewed, its views keep theirs.
         """
         if self.known_views is not None:
             return self.known_views
-        views_of: dict[Node, list[int]] = {}
-        for slot, node in enumerate(self.nodes):
-            if isinstance(node.op, View) and node.inputs:
-                views_of.setdefault(node.inputs[0], []).append(slot)
+        pending = [(slot, node) for slot, node in enumerate(self.nodes) if node.inputs]
+        views = [(slot, node.inputs[0]) for slot, node in pending if isinstance(node.op, View)]
+        assigned = self._small_views(slot for slot, node in pending if isinstance(node.op, Assign))
+        fixed = {x.inputs[0] for slot, x in pending if x.op.writes and slot not in assigned}
+        counts = Counter(base for _, base in views)
+
+        def is_read(base: Node) -> bool:
+            below = self.slots[base]
+            is_table = below in self.outputs and counts[base] >= MIN_VIEWS
+            return base not in fixed and (base.storage is not None or below in assigned or is_table)
+
+        return assigned | self._small_views(slot for slot, base in views if is_read(base))
+
+    def _small_views(self, slots: Iterable[int]) -> dict[int, FreeView]:
+        """Return the views that these nodes are, or assign to, if they are small."""
         views: dict[int, FreeView] = {}
-        if not views_of:
-            return views
-        written = {node.inputs[0] for node in self.nodes if node.op.writes and node.inputs}
-        for base in views_of.keys() - written:
-            slots = views_of[base]
-            is_table = self.slots[base] in self.outputs and len(slots) >= MIN_VIEWS
-            for slot in slots if base.storage is not None or is_table else ():
-                node = self.nodes[slot]
-                view = _free_view(node.op, node.attrs, node.meta, base.meta)
-                if view is not None:
-                    views[slot] = view
+        for slot in slots:
+            node = self.nodes[slot]
+            base = node.inputs[0]
+            writer = self.nodes[self.writers.get(self.slots[base], slot)]
+            is_written = writer is not node and writer.attrs == node.attrs
+            view = _free_view(node.op, node.attrs, node.meta, base.meta, is_written)
+            if view is not None:
+                views[slot] = view
         return views
+
+    @cached_property
+    def writers(self) -> dict[int, int]:
+        """The position of the first node that writes to a node, by that of the latter."""
+        nodes = reversed(list(enumerate(self.nodes)))
+        return {self.slots[x.inputs[0]]: n for n, x in nodes if x.op.writes and x.inputs}
 
     @cached_property
     def keys(self) -> list[int]:
@@ -146,21 +174,22 @@ class Program:
 
 
 @lru_cache(1 << 12)
-def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta) -> FreeView | None:
-    """Return a view of `base` without its offset; None if it is not small.
+def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta, is_written: bool) -> FreeView | None:
+    """Return a view of `base` without its offset, for a node of this meta; None if it is not small.
 
     The views of a few elements of several rows have the same alignment: otherwise a loop over rows
     of an odd size would need kernels with vectors for every fourth row, and others for the rest.
     """
-    if MIN_RATIO * meta.size > base.size:
-        return None
     shape, strides, offset = attrs
-    if len(base.shape) > 1 and meta.size < LARGE_VIEW:
+    if MIN_RATIO * size_of(shape) >= base.size:
+        return None
+    if len(base.shape) > 1 and size_of(shape) < LARGE_VIEW:
         offset = gcd(base.shape[-1], offset)
     is_run = any(s == 1 < n for n, s in zip(shape, strides, strict=True))
     most = 4 * meta.dtype.per_word if is_run else 0  # 0 for elements of two words
     alignment = next((n for n in (16, 4) if n <= most and offset % n == 0), 1)
-    return FreeView(key_of(op, (shape, strides, -alignment), meta), alignment)  # not an offset
+    key = key_of(op, (shape, strides, -alignment, is_written), meta)  # no valid attributes
+    return FreeView(key, alignment, is_written)
 
 
 def program_of(outputs: Iterable[Node], inputs: Sequence[Node]) -> Program | None:

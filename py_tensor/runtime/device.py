@@ -14,7 +14,7 @@ from weakref import WeakSet
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
 from py_tensor.ir.bind import RECORDINGS, is_recording
-from py_tensor.ir.node import DROPPED, Device, Eager, Meta, Node
+from py_tensor.ir.node import RELEASED, Device, Eager, Meta, Node
 from py_tensor.ir.primitives import sum_all
 from py_tensor.runtime.host import host
 from py_tensor.schedule.order import (
@@ -32,7 +32,7 @@ MAX_PENDING_NODES = 1024
 MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1
 NEVER = 1 << 62
 MAX_TRIES = 2  # attempts for a request whose device was lost while it waited
-MAX_DROPPED = 16  # deleted tensors that are counted later, together, where that changes nothing
+MAX_RELEASED = 16  # deleted tensors that are counted later, together, where that changes nothing
 MAX_UPLOADED_BYTES = 1 << 28  # uploaded bytes that pending nodes may keep alive
 MAX_LEFT_NODES = 16  # needed by an operand that a flush leaves pending
 MAX_LOOKED_THROUGH = 16  # pending nodes that are scanned after even the smallest flush
@@ -166,7 +166,7 @@ class LazyDevice(Device):
 
     def upload(self, data: memoryview, meta: Meta) -> Any:
         """Store elements; count their memory, because pending nodes may keep it alive."""
-        if DROPPED:
+        if RELEASED:
             self.collect()
         self._load += meta.nbytes / MAX_UPLOADED_BYTES
         return self.backend.upload(data, meta)
@@ -237,16 +237,16 @@ class LazyDevice(Device):
             elements = node.meta.size
         elif (below := bottom(node)).storage is not None:
             if node not in self._views:
-                below.taken += 1
+                below.retains += 1
                 self._views[node] = below
-            if len(DROPPED) > MAX_DROPPED:
+            if len(RELEASED) > MAX_RELEASED:
                 self.collect()
             return
         else:
             elements = node.op.work(node)
         eager = self.eager
         if eager is not None and not _is_deferring.get():
-            if replacing or len(DROPPED) > MAX_DROPPED:
+            if replacing or len(RELEASED) > MAX_RELEASED:
                 self.collect()
             if replacing:
                 with self.lock:  # it may write to an operand
@@ -265,20 +265,20 @@ class LazyDevice(Device):
 
     def collect(self) -> None:
         """Count the nodes that tensors ceased to hold; forget those that no tensor holds now."""
-        dropped = DROPPED
+        released = RELEASED
         with self.lock:
             if self.unheld:
                 self.forget_unheld()
-            while dropped:
+            while released:
                 # CPython switches threads and raises interrupts at calls, and at ends of loops.
-                # There are none in the next lines, so that each drop is counted once.
+                # There are none in the next lines, so that each release is counted once.
                 try:
-                    node = dropped[0]
-                    del dropped[0]
+                    node = released[0]
+                    del released[0]
                 except IndexError:  # another thread was faster
                     break
-                node.dropped += 1
-                if node.taken != node.dropped:
+                node.releases += 1
+                if node.retains != node.releases:
                     continue
                 if node.meta.device is not self:
                     node.meta.device.unheld.append(node)  # before the call: an interrupt can end it
@@ -290,7 +290,7 @@ class LazyDevice(Device):
         unheld = self.unheld
         while unheld:
             node = unheld[0]
-            if node.taken == node.dropped:  # otherwise another tensor holds it by now
+            if node.retains == node.releases:  # otherwise another tensor holds it by now
                 self._forget(node)
             unheld.popleft()
 
@@ -313,9 +313,9 @@ class LazyDevice(Device):
         eager = self.at_once(node)
         if eager is None or RECORDINGS:
             return False
-        if node.taken - node.dropped != 1:
+        if node.retains - node.releases != 1:
             self.collect()
-        return node.live == 1 and self._is_idle() and eager.assign(node, index, value)
+        return node.ref_count == 1 and self._is_idle() and eager.assign(node, index, value)
 
     def record_deferred(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
@@ -385,7 +385,7 @@ class LazyDevice(Device):
     def _storable(self, nodes: Iterable[Node]) -> list[Node]:
         """Return the nodes that tensors hold and that fit in a buffer."""
         limit = self.backend.max_bytes
-        return [n for n in nodes if n.live and n.meta.nbytes <= limit]
+        return [n for n in nodes if n.ref_count and n.meta.nbytes <= limit]
 
     def _reset_load(self) -> None:
         """Reset the load and the limits."""
@@ -465,7 +465,7 @@ class LazyDevice(Device):
         elif node in self._views:
             below = self._views[node]
             del self._views[node]  # not `pop`: an interrupt must not come before the count
-            below.dropped += 1
+            below.releases += 1
 
     def _is_stored(self, node: Node) -> bool:
         """Return whether the elements of a live node are stored; record it if it is a view."""
@@ -475,7 +475,7 @@ class LazyDevice(Device):
         if node is not below and node not in self._views:
             # In this order, an interrupt between the two wastes a buffer; in the other it would
             # lose a result.
-            below.taken += 1
+            below.retains += 1
             self._views[node] = below
         return True
 
@@ -635,7 +635,7 @@ class LazyDevice(Device):
         if not self._is_stored(node):
             return False
         self._pending.pop(node, None)
-        if not node.live:  # it was counted before it was recorded as a view
+        if not node.ref_count:  # it was counted before it was recorded as a view
             self._forget(node)
         return True
 

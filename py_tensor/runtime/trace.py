@@ -17,8 +17,8 @@ from py_tensor.base.errors import TracedValueError
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape
 from py_tensor.ir.bind import ARGUMENT, argument
-from py_tensor.ir.node import DROPPED, Device, Meta, Node, meta_of
-from py_tensor.runtime.device import MAX_DROPPED
+from py_tensor.ir.node import RELEASED, Device, Meta, Node, meta_of
+from py_tensor.runtime.device import MAX_RELEASED
 
 
 class Trace(Device):
@@ -80,7 +80,7 @@ class Trace(Device):
 
     def record(self, node: Node, *, replacing: bool = False) -> None:
         """Do nothing but count drops: what is not computed need not be remembered."""
-        if len(DROPPED) > MAX_DROPPED:
+        if len(RELEASED) > MAX_RELEASED:
             self.collect()
 
     def collect(self) -> None:

@@ -16,7 +16,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import cast
 
 from py_tensor.base.dtypes import DType, uint32
-from py_tensor.base.layout import Layout, canonical_strides
+from py_tensor.base.layout import canonical_strides
 from py_tensor.base.shapes import Shape, row_major, size_of
 from py_tensor.ir import op as ops
 from py_tensor.ir.node import Node, Notes, Op, Reason
@@ -52,7 +52,6 @@ from py_tensor.schedule.store import Decisions, Needs, Rules, decide, space_of
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
 MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one iteration of each loop
-MAX_WHOLE_TO_WINDOW = 4  # relative size up to which one kernel covers a whole and its window
 
 
 def schedule(
@@ -368,26 +367,16 @@ class Builder(StoredSlots):
     def assign(self, slot: int, node: Node) -> None:
         """Assign a value to a window of another, by a kernel over the whole or over the window.
 
-        A kernel over the whole is used if the window is large, or if the whole must be copied
-        anyway. Otherwise a kernel writes only the window, into the buffer of the whole or into a
-        copy of it.
+        A kernel over the whole is used if the window is large. Otherwise, also if its offset is a
+        parameter, a kernel writes only the window, into the buffer of the whole or into a copy.
         """
         whole, value = node.inputs
-        layout = Layout(*node.attrs)
-        if window_of(layout, whole.meta.shape) is not None and (
-            layout.size * MAX_WHOLE_TO_WINDOW >= whole.meta.size or not self._is_overwritable(whole)
-        ):
-            written = self.slots[value]
-            if (
-                layout.size * MAX_WHOLE_TO_WINDOW < whole.meta.size
-                and self.decisions.is_inline(value)
-                and self.decisions.is_costly(written, layout.size)
-            ):  # otherwise the kernel over the whole would compute it at every element
-                self.need(written, Reason.REPEATED)
+        layout, start = self.decisions.map_of(slot)
+        if start is None and window_of(layout, whole.meta.shape) is not None:
             self._map(slot, node)
             return
         base, written = self.slots[whole], self.slots[value]
-        access = Access(layout.strides, layout.offset)
+        access = Access(layout.strides, layout.offset, start)
         covers = layout.size == whole.meta.size
         row = Evaluator(self, layout.shape, root=None)
         number = row.value(written)
@@ -404,13 +393,6 @@ class Builder(StoredSlots):
         if not covers:
             self.need(base)
             kernel.in_place_target = Whole(base, whole.meta.size)
-
-    def _is_overwritable(self, node: Node) -> bool:
-        """Return whether the kernel that is the last to read a node may overwrite its elements."""
-        slot, program = self.slots[node], self.program
-        if node.storage is None:
-            return slot not in program.outputs
-        return slot in program.overwritable
 
     def scan(self, slot: int, node: Node) -> None:
         fold = cast("ops.Scan", node.op).fold

@@ -414,7 +414,8 @@ class Kernel:
         whole = self.in_place_target
 
         def stored(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-            return tuple(replace(o, slot=number(o.slot)) for o in outputs)
+            slots = ((o, number(o.slot), o.access.with_slots(number)) for o in outputs)
+            return tuple(replace(o, slot=slot, access=access) for o, slot, access in slots)
 
         return replace(
             self,

@@ -96,7 +96,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     # A node too large for a buffer is not stored. Its consumers do without it or raise an error.
     previews = is_preview(order)
     most = min(max_bytes, PREVIEWED_BYTES) if previews else max_bytes
-    live = [node for node in order if node.taken > node.dropped and node.storage is None]
+    live = [node for node in order if node.retains > node.releases and node.storage is None]
     for node in live:
         if node.meta.nbytes <= most:
             _want(slots, node, wanted)
@@ -248,7 +248,7 @@ def overwritable_leaves(
 ) -> frozenset[int]:
     """Return the large leaves of a request that cannot be read after it.
 
-    A leaf can be read through a tensor that holds it or a view of it; both count as `live`. It can
+    A leaf can be read through a tensor that holds it or a view of it; `ref_count` has both. It can
     also be read by a pending node that has it as an operand. Nodes of the flush drop their operands
     when they are stored. Its intermediate results do not need their operands afterwards, unless a
     node outside the flush has such a result as an operand.
@@ -268,7 +268,7 @@ def overwritable_leaves(
         for slot, node in enumerate(order)
         if node.storage is not None
         and node.meta.nbytes >= OVERWRITTEN_BYTES
-        and not node.live
+        and not node.ref_count
         and may_overwrite(node)
     ]
     if not leaves:
@@ -284,7 +284,7 @@ def overwritable_leaves(
     for slot in range(len(order) - 1, -1, -1):
         node = order[slot]
         lives_on = node.storage is None and slot not in wanted
-        if lives_on and (slot in kept or node.live or node in pending):
+        if lives_on and (slot in kept or node.ref_count or node in pending):
             kept.update([slots[operand] for operand in node.inputs])
     return frozenset(leaves) - kept
 
@@ -303,7 +303,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     passing = [
         node
         for node in order
-        if node.inputs and not node.live and not _will_be_stored(program, node)
+        if node.inputs and not node.ref_count and not _will_be_stored(program, node)
     ]
     if not passing:
         return []
@@ -315,7 +315,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     outside = [
         node
         for node in list(pending)
-        if node.live and node.meta.nbytes <= request.max_bytes and node not in slots
+        if node.ref_count and node.meta.nbytes <= request.max_bytes and node not in slots
     ]
     return _needing(slots, needed, outside)
 

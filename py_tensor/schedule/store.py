@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, cast
 from py_tensor.base.layout import Layout, compose, coordinates
 from py_tensor.base.shapes import row_major
 from py_tensor.ir.node import Node, Reason
-from py_tensor.ir.op import Concat, Folding, is_flat, layout_of
-from py_tensor.ir.program import FreeView, Program
+from py_tensor.ir.op import Assign, Concat, Folding, is_flat, layout_of
+from py_tensor.ir.program import Program
 from py_tensor.schedule.body import Access, Load, Start
 from py_tensor.schedule.kernel import FAULTS, MAX_BODY, Budget, Draft
 from py_tensor.schedule.loops import cuts
@@ -96,8 +96,7 @@ class Decisions:
 
     Attributes
     ----------
-    free_views : dict
-        See `Program.free_views`.
+    program : Program
     stored : set of int
         Slots that get a buffer, including the outputs of the program.
     unrolled : set of Node
@@ -139,7 +138,7 @@ class Decisions:
 
     order: list[Node]
     slots: dict[Node, int]
-    free_views: dict[int, FreeView]
+    program: Program
     rules: Rules
     stored: set[int]
     spilled: set[int]
@@ -161,10 +160,13 @@ class Decisions:
     buffered: dict[int, tuple[Load, ...]] = field(default_factory=dict[int, tuple[Load, ...]])
 
     def map_of(self, slot: int) -> tuple[Layout, Start | None]:
-        """Return the map of a movement node, and what each flush adds to its offset."""
-        layout, view = layout_of(self.order[slot]), self.free_views.get(slot)
+        """Return the map of a movement node or an assignment, and what is added to its offset."""
+        node, view = self.order[slot], self.program.free_views.get(slot)
+        layout = Layout(*node.attrs) if isinstance(node.op, Assign) else layout_of(node)
         if view is None:
             return layout, None
+        if view.is_written:
+            slot = self.program.writers[self.slots[node.inputs[0]]]
         return replace(layout, offset=0), Start(slot, view.alignment)
 
     def is_anchor(self, node: Node) -> bool:
@@ -286,7 +288,7 @@ def decide(program: Program, rules: Rules) -> Decisions:
     spilled = set(rules.spilled)
     stored = {*program.outputs, *spilled}
     reasons = dict(rules.spilled)
-    d = Decisions(program.nodes, program.slots, program.free_views, rules, stored, spilled, reasons)
+    d = Decisions(program.nodes, program.slots, program, rules, stored, spilled, reasons)
     _find_consumers(d)
     _find_contractions(d)
     _unroll(d)

@@ -22,7 +22,7 @@ from py_tensor.base.errors import DeviceError, check_order
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 from py_tensor.ir.bind import Recipes, Step, bind, bind_known, follow, step
-from py_tensor.ir.node import DROPPED, Device, Meta, Node, meta_of
+from py_tensor.ir.node import RELEASED, Device, Meta, Node, meta_of
 from py_tensor.ir.op import Elementwise, is_flat, layout_of
 from py_tensor.ir.primitives import (
     ASSIGN,
@@ -36,7 +36,7 @@ from py_tensor.ir.primitives import (
     bits,
     constant,
 )
-from py_tensor.runtime.device import MAX_DROPPED
+from py_tensor.runtime.device import MAX_RELEASED
 from py_tensor.runtime.host import host
 from py_tensor.runtime.pool import COPIED_BYTES
 from py_tensor.runtime.registry import WRITING
@@ -221,15 +221,15 @@ class Tensor(Methods):
         node: Any = shape
         # In this order, an interrupt in between leaks a buffer; in the other, it loses a result.
         try:
-            node.taken += 1
+            node.retains += 1
         except AttributeError:
             node = _zeros(shape, dtype, order, buffer, strides)
-            node.taken += 1
+            node.retains += 1
         self._node = node
         self._alias = None
         if node.storage is None:
             node.meta.device.record(node)
-        elif len(DROPPED) > MAX_DROPPED:
+        elif len(RELEASED) > MAX_RELEASED:
             node.meta.device.collect()
 
     if not TYPE_CHECKING:
@@ -285,7 +285,7 @@ class Tensor(Methods):
         """Return a tensor that holds the present node and is not affected by writes."""
         y = Tensor.__new__(Tensor)
         node = self._node
-        node.taken += 1
+        node.retains += 1
         y._node = node
         y._alias = None
         return y
@@ -296,7 +296,7 @@ class Tensor(Methods):
         with WRITING:
             if _has_node(self):  # another thread was faster
                 return self._node
-            node.taken += 1
+            node.retains += 1
             self._node = node
             owner = self._owner()
             owner.selected = None
@@ -469,7 +469,7 @@ class Tensor(Methods):
             if replaces and node.meta.device is not before.meta.device:
                 raise traced_write("setitem")
             # First: once it is recorded, a flush of another thread forgets it if nothing holds it.
-            node.taken += 1
+            node.retains += 1
             try:
                 if node.storage is None:
                     # If the device computes pending nodes first, to free memory, it computes
@@ -485,13 +485,13 @@ class Tensor(Methods):
                         if self._alias is not None:
                             self._forget_views()
                         self._node = node
-                        DROPPED.append(before)
+                        RELEASED.append(before)
                         return node
             except BaseException:
                 if not (_has_node(holder) and holder._node is node):  # else it was taken before
-                    DROPPED.append(node)
+                    RELEASED.append(node)
                 raise
-            DROPPED.append(node)
+            RELEASED.append(node)
 
     def _drop_node(self) -> None:
         """Drop a view's node, so that it is rebuilt at the next use."""
@@ -501,7 +501,7 @@ class Tensor(Methods):
             except AttributeError:
                 return
             del self._node
-            DROPPED.append(node)
+            RELEASED.append(node)
 
     def _check_writeable(self, op: str) -> None:
         alias = self._alias
@@ -1161,7 +1161,7 @@ def _part_of_small(node: Node) -> tuple[Node, Layout | None] | None:
         return None
     below, shape = node.inputs[0], node.meta.shape
     is_small = node.meta.size <= below.meta.size and below.meta.nbytes <= COPIED_BYTES
-    is_held = below.storage is not None or (below.live and not below.op.reads_by_map)
+    is_held = below.storage is not None or (below.ref_count and not below.op.reads_by_map)
     if not is_small or not is_held or size_of(shape[:-1]) > MAX_PICKED:
         return None
     return below, None if is_flat(node) else layout_of(node)

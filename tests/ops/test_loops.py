@@ -272,3 +272,82 @@ def test_rows_of_a_pending_table_that_stand_still(device: str) -> None:
         for _ in range(12):
             x = x @ w + table[row]
         same(x, np.full(8, row + 1, np.float32))
+
+
+def advanced(xp: Any, u: Any, xs: Any, k: int) -> None:
+    u[k + 1] = u[k] * 0.5 + xp.roll(u[k], 1) - xs[k]
+
+
+def reversed_steps(xp: Any, u: Any, xs: Any, k: int) -> None:
+    u[-1 - k, ::-1] = u[-k] - xs[k] * 2
+    u[2 * k % 30 : 40 : 9, 0] = u[-1 - k, -1]
+
+
+def columns(xp: Any, u: Any, xs: Any, k: int) -> None:
+    width = u.shape[1]
+    u[:, k % width] = u[:, (k + 1) % width] * 0.5 + xs[:, k % width]
+    u[k, 1:-1] += xs[k, 1:-1]
+
+
+def in_place(xp: Any, u: Any, xs: Any, k: int) -> None:
+    u[k] += xs[k]
+    u[k] *= 2
+    u[3] = u[3] * 0.5 + u[k]
+    u[k, k % u.shape[1]] = 7
+
+
+def read_later(xp: Any, u: Any, xs: Any, k: int) -> None:
+    """What was there before it is overwritten is used after it is."""
+    before, copy = u[k] + 0, u.copy()
+    u[k] = xs[k]
+    u[k + 1 : k + 3] = before * 0.5 + copy[k + 1 : k + 3] - u[k]
+
+
+WRITES = [advanced, reversed_steps, columns, in_place, read_later]
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64"])
+@pytest.mark.parametrize("width", [3, 8, 17, 32])
+@pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
+def test_loops_that_assign_to_rows(
+    write: Any, width: int, dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    """The same plan serves other rows; all values are exact."""
+    a, b = (rng.integers(-2, 3, (40, width)).astype(dtype) for _ in range(2))
+
+    def program(xp: Any, u: Any, xs: Any, start: int) -> list[Any]:
+        total = xs[0] * 0
+        for k in range(start, start + 9):
+            write(xp, u, xs, k)
+            total = total + u[k]
+        return [u, total]
+
+    for base in (a, a + b):
+        for start in (0, 1, 5, 22):
+            u, xs = pt.tensor(base, device=device), pt.tensor(b, device=device)
+            snapshot = u.copy() if start == 5 else None
+            expected = program(np, base.copy(), b, start)
+            computed = program(pt, u if start else u * 1, xs, start)
+            for got, right in zip(computed, expected, strict=True):
+                np.testing.assert_array_equal(got.numpy(), right)
+            if snapshot is not None:
+                np.testing.assert_array_equal(snapshot.numpy(), base)
+
+
+@pytest.mark.computes
+def test_long_trajectories(device: str, rng: np.random.Generator) -> None:
+    """Several flushes, each of which begins at another row, and large arrays that are kept."""
+    a = rng.integers(-8, 8, (700, 40, 20)).astype(np.float32)
+    xs = pt.tensor(a, device=device)
+    for kept in (False, True):
+        out, right = pt.zeros((700, 40, 20), device=device), np.zeros((700, 40, 20), np.float32)
+        x, y, copies = xs[0], a[0], list[tuple[pt.Tensor, Array]]()
+        for k in range(699):
+            x, y = pt.roll(x, 1, 1) * 0.5 + xs[k], np.roll(y, 1, 1) * np.float32(0.5) + a[k]
+            x, y = pt.floor(x), np.floor(y)
+            out[k + 1], right[k + 1] = x, y
+            if kept and k % 200 == 150:
+                copies.append((out.copy(), right.copy()))
+        for got, expected in (*copies, (out, right)):
+            np.testing.assert_array_equal(got.numpy(), expected)

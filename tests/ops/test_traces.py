@@ -14,10 +14,10 @@ import py_tensor as pt
 from py_tensor.backends.choice import parse
 from py_tensor.base.errors import DeviceError, TracedValueError
 from py_tensor.ir.bind import ARGUMENT, bind, generate
-from py_tensor.ir.node import DROPPED, Node, meta_of
+from py_tensor.ir.node import RELEASED, Node, meta_of
 from py_tensor.ir.op import CpuOp
 from py_tensor.ir.primitives import COMPRESS
-from py_tensor.runtime.device import MAX_DROPPED
+from py_tensor.runtime.device import MAX_RELEASED
 from py_tensor.runtime.trace import Trace, noting_draws, trace_on
 from py_tensor.schedule.order import OVERWRITTEN_BYTES
 
@@ -262,7 +262,7 @@ def test_a_trace_keeps_no_nodes(device: str) -> None:
     x = pt.Tensor(on.argument((3,), pt.float32))
     for _ in range(1000):
         x = x * 2
-    assert len(DROPPED) <= MAX_DROPPED + 1
+    assert len(RELEASED) <= MAX_RELEASED + 1
     del x
     on.collect()
     assert not on.unheld

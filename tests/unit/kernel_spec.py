@@ -64,14 +64,16 @@ def _written(kernel: Kernel, program: Program) -> dict[int, int]:
         meta = program.nodes[output.slot].meta
         assert output.slot not in written, f"{kernel.label}: two outputs for slot {output.slot}"
         assert output.dtype is meta.dtype
-        _check_stored(kernel, output, extents, meta.size)
+        start = output.access.start
+        begin = 0 if start is None else program.nodes[start.slot].attrs[2]
+        _check_stored(kernel, output, extents, meta.size, begin)
         written[output.slot] = size_of(extents) if kernel.in_place_target is None else meta.size
     return written
 
 
-def _check_stored(kernel: Kernel, output: Output, extents: Shape, size: int) -> None:
-    """Assert that each point stores to an element of its own."""
-    access, points = output.access, size_of(extents)
+def _check_stored(kernel: Kernel, output: Output, extents: Shape, size: int, begin: int) -> None:
+    """Assert that each point stores to an element of its own, in a view from element `begin`."""
+    access, points = output.access.over(output.access.strides, begin), size_of(extents)
     if points:
         last = sum((n - 1) * s for n, s in zip(extents, access.strides, strict=True) if s > 0)
         first = sum((n - 1) * s for n, s in zip(extents, access.strides, strict=True) if s < 0)

@@ -39,7 +39,6 @@ from py_tensor.schedule.body import (
     Convert,
     Gather,
     Index,
-    Instruction,
     Load,
     Mask,
     Select,
@@ -200,7 +199,7 @@ def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
         slot: node.storage for slot, node in enumerate(program.nodes) if node.storage is not None
     }
     with np.errstate(all="ignore"):
-        for kernel in kernels:
+        for kernel in (_with_offsets(kernel, program) for kernel in kernels):
             for output in (*kernel.outputs, *kernel.spread_outputs):
                 meta = program.nodes[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
@@ -213,24 +212,25 @@ def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
                 written = np.ones(whole.data.size, bool)
                 written[at] = False
                 buffers[output.slot] = Buffer(whole.data.copy(), written)
-            _run(_with_offsets(kernel, program), program, buffers)
+            _run(kernel, program, buffers)
     return buffers
 
 
 def _with_offsets(kernel: Kernel, program: Program) -> Kernel:
     """Return a kernel whose addresses include the offsets of free views."""
 
-    def added(x: Instruction) -> Any:
-        if not isinstance(x, Addressed) or x.access.start is None:
+    def added(x: Any) -> Any:
+        if not isinstance(x, Addressed | Output) or x.access.start is None:
             return x
         slot, alignment = x.access.start
         offset = program.nodes[slot].attrs[2]
         assert offset % alignment == 0
         return replace(x, access=Access(x.access.strides, x.access.offset + offset))
 
+    outputs = tuple(added(x) for x in kernel.outputs)
     stages = [x.with_bodies(lambda body: body.changed(added)) for x in kernel.stages]
     row, spread = kernel.row.changed(added), kernel.spread.changed(added)
-    return replace(kernel, stages=tuple(stages), row=row, spread=spread)
+    return replace(kernel, stages=tuple(stages), row=row, outputs=outputs, spread=spread)
 
 
 def _run(kernel: Kernel, program: Program, buffers: dict[int, Buffer]) -> None:

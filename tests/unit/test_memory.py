@@ -17,7 +17,7 @@ import py_tensor as pt
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.backends.native_device import released
 from py_tensor.base.errors import GPUError
-from py_tensor.ir.node import DROPPED, Node
+from py_tensor.ir.node import RELEASED, Node
 from py_tensor.runtime.connection import CHECKED_ALLOCATION
 from py_tensor.runtime.device import LazyDevice
 from py_tensor.runtime.host import host
@@ -212,12 +212,12 @@ def test_views_of_views_are_counted_once_each(gpu: GPU) -> None:
     x = _summed(gpu)
     stored = x._stored()[0]
     tensors = [pt.Tensor(x._node) for _ in range(3)]
-    assert stored.live == 1
+    assert stored.ref_count == 1
     del x
-    assert stored.live == 1
+    assert stored.ref_count == 1
     tensors.clear()
     gpu.device.collect()
-    assert stored.live == 0
+    assert stored.ref_count == 0
     assert not gpu.device._views
 
 
@@ -264,7 +264,7 @@ def test_a_node_that_is_recorded_keeps_its_operands(gpu: GPU, recorded: bool) ->
     before, y = buffer_of(x), x + 1
     node = (x * 3)._node
     gpu.device.collect()
-    assert not node.live
+    assert not node.ref_count
     del x
     gpu.device.flush(node if recorded else None)
     assert (buffer_of(y) != before) == recorded
@@ -359,7 +359,7 @@ def test_a_task_restarts_if_its_operand_was_overwritten(
     first = tasks.start(lambda: gpu.device.compute([node]))
     results = [pt.exp(tensors.pop())]
     gpu.device.collect()
-    assert not node.live
+    assert not node.ref_count
     second = tasks.start(lambda: results[0].realize())
     finish(first)
     assert node.storage.number == before
@@ -660,7 +660,7 @@ def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPa
         patch.setattr(LazyDevice, "collect", lambda device: None)
         assert run(CPU_DEVICE) == expected
         run(gpu.device)
-    assert len(DROPPED) > 50
+    assert len(RELEASED) > 50
     gpu.device.collect()
     assert not gpu.device._views
     assert not gpu.device.pending
@@ -670,10 +670,10 @@ def test_counts_lost_by_finalizers_keep_a_node(gpu: GPU) -> None:
     """Two threads that drop a node at once may count as one; the node then stays in use."""
     x = large(gpu, LARGE)
     node, before, y = x._node, buffer_of(x), x + 1
-    node.taken += 1  # by a tensor whose drop was lost
+    node.retains += 1  # by a tensor whose release was lost
     del x
     gpu.device.collect()
-    assert node.live == 1
+    assert node.ref_count == 1
     assert buffer_of(y.realize()) != before
 
 
@@ -730,6 +730,6 @@ def test_interrupts_at_every_line_of_a_write(gpu: GPU) -> None:
         while lock._is_owned():  # tracing comes before the end of a context, a signal does not
             lock.release()
         gpu.device.collect()
-        assert all(t._node.live >= 1 for t in (x, view, y)), f"interrupted at {line}"
+        assert all(t._node.ref_count >= 1 for t in (x, view, y)), f"interrupted at {line}"
         assert data(x) in (data(values), data(y))
     assert line > 30

@@ -105,13 +105,24 @@ def test_the_form_leaves_out_offsets_of_views(gpu: GPU) -> None:
         assert forms(xs, lambda xs, n: xs[:20, n] + 1, 0, 1, 2, 3) == 1
         assert forms(xs, lambda xs, n: xs[n, ::-1] + xs[::-1][n], 0, 1, 2, 3) == 1
         assert forms(xs, lambda xs, n: xs[n, n] + 1, 0, 1, 2, 3) == 1
-    # Kernels load vectors from some of these.
+        assert forms(xs, assigned, 0, 1, 2, 3) == 1
+    # Kernels load vectors from some of these, or store them.
     assert forms(even, lambda xs, n: xs[1, n : n + 4] + 1, 0, 1, 2, 4) == 2
     assert forms(flat, lambda xs, n: xs[n : n + 4] + 1, 0, 1, 2, 4) == 2
+    assert forms(flat, assigned, 0, 1, 2, 4) == 1
+    assert forms(flat, lambda xs, n: assigned(xs, slice(n, n + 4)), 0, 1, 2, 4) == 2
+    # It matters whether a kernel reads the elements that it writes.
+    assert forms(odd, lambda xs, n: assigned(xs, n, 3), 0, 1, 2, 3) == 2
+
+
+def assigned(xs: pt.Tensor, key: int | slice, source: int | slice | None = None) -> pt.Tensor:
+    copy = xs.copy()
+    copy[key] = xs[key if source is None else source] * 2 + copy[key]
+    return copy
 
 
 def test_the_form_has_other_offsets(gpu: GPU) -> None:
-    """Views of most elements, of what no buffer holds, and of what the program writes to."""
+    """Views of most elements, of what no buffer holds, and of what is written by index."""
     xs = pt.zeros((40, 8), device=gpu.device)
     pt.realize(xs)
     assert forms(xs, lambda xs, n: xs[n : n + 30] + 1, 0, 1, 2) == 3
@@ -119,7 +130,7 @@ def test_the_form_has_other_offsets(gpu: GPU) -> None:
 
     def written(xs: pt.Tensor, n: int) -> pt.Tensor:
         copy = xs.copy()
-        copy[n] += 1
+        copy[[0, 1]] = copy[n]
         return copy
 
     assert forms(xs, written, 0, 1, 2) == 3
@@ -135,6 +146,8 @@ READS: list[Callable[[pt.Tensor, int], pt.Tensor]] = [
     lambda xs, n: xs[n : n + 3].T.max(0) - pt.concat([xs[n, :2], xs[n + 9, :1]]),
     lambda xs, n: pt.roll(xs[n], 1) * pt.pad(xs[n + 1, 1:], (0, 1)),
     lambda xs, n: xs[n : n + 4] - xs[n : n + 4].mean(1, keepdims=True),
+    lambda xs, n: assigned(assigned(xs, n), n + 1, n),
+    lambda xs, n: assigned(xs, slice(n + 4, n, -2), slice(n, n + 4, 2)),
 ]
 
 

@@ -47,6 +47,47 @@ ROWS: list[Callable[[pt.Tensor, int], list[pt.Tensor]]] = [
 ]
 
 
+def advanced(out: pt.Tensor, n: int, x: pt.Tensor) -> None:
+    out[n + 1] = bounded(out[n] + x)
+
+
+def averaged(out: pt.Tensor, n: int, x: pt.Tensor) -> None:
+    out[n + 2, :, 1:] = bounded(out[n + 1, :, :-1] - out[n, :, 1:] + x[:, 1:])
+
+
+def set_elements(out: pt.Tensor, n: int, x: pt.Tensor) -> None:
+    out[n, 1, 2] = x.sum()
+    out[n + 1, 0, ::-2] = x[0, :2] + out[n, 1, 2]
+
+
+def summed(out: pt.Tensor, n: int, x: pt.Tensor) -> None:
+    out[n % 3] += x
+    out[:, 0, 0] = bounded(out[:, 0, 1] + 1)
+
+
+def kept_apart(out: pt.Tensor, n: int, x: pt.Tensor) -> None:
+    """Read what was there before it is overwritten, after it is."""
+    before, copy = out[n], out.copy()
+    out[n] = x
+    out[-1 - n] = bounded(before + out[n] + copy[n + 1])
+
+
+# What iteration n of a loop writes to an array of 17 of its values.
+WRITES: list[Callable[[pt.Tensor, int, pt.Tensor], object]] = [
+    lambda out, n, x: None,
+    lambda out, n, x: out.__setitem__(n, x),
+    lambda out, n, x: out.__setitem__(-1 - n, 2.0),
+    lambda out, n, x: out[::-1].__setitem__((n, slice(1, -1)), x[1:-1]),
+    lambda out, n, x: out.__setitem__((slice(None), n % SIZE, 1), out[:, 2, n % SIZE] + x[0, 0]),
+    lambda out, n, x: out.__setitem__(5, out[5] + x),
+    advanced,
+    averaged,
+    set_elements,
+    summed,
+    kept_apart,
+]
+
+
 def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
     """A random loop: its body, the values carried between iterations, and those used later."""
     source = Random(seed)
@@ -60,7 +101,10 @@ def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
     length, extra = source.randint(1, 5), source.randint(0, 3)
     older, kept = states[0], list[pt.Tensor]()
     values = states
-    read = source.choice(ROWS)
+    read, write = source.choice(ROWS), source.choice(WRITES)
+    out = pt.zeros((17, SIZE, SIZE), device=place)
+    out = rows[:1, :, :SIZE] + out if source.random() < 0.3 else out
+    watches = source.random() < 0.3
     for n in range(iterations):
         inner = Random(body)
         values = [*states, *ahead, older, *read(rows, n)]
@@ -68,11 +112,14 @@ def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
             values.append(inner.choice(STEPS)(inner, values))
         older = states[0] if extra == 1 else older
         states = [bounded(values[-1]), bounded(inner.choice(values))]
+        write(out, n, states[0])
+        if watches:
+            states[1] = bounded(out[n] + states[1])
         if extra == 2:
             kept.append(states[1])
     if extra == 3:
         states.append(values[-2])
-    return [*states, states[0].sum() - states[1].max(), older + fixed, *kept]
+    return [*states, states[0].sum() - states[1].max(), older + fixed, bounded(out), *kept]
 
 
 def bounded(x: pt.Tensor) -> pt.Tensor:
