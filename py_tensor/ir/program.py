@@ -41,13 +41,13 @@ class FreeView(NamedTuple):
         The key of the node without the offset.
     alignment : int
         The largest vector of neighbours that may be loaded or stored there.
-    is_written : bool
-        The first node that writes to what is viewed assigns to the same view.
+    is_overwritten : bool
+        Another node is the first that writes to what is viewed, and it assigns to the same view.
     """
 
     key: int
     alignment: int
-    is_written: bool
+    is_overwritten: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +137,27 @@ class Program:
             node = self.nodes[slot]
             base = node.inputs[0]
             writer = self.nodes[self.writers.get(self.slots[base], slot)]
-            is_written = writer is not node and writer.attrs == node.attrs
-            view = _free_view(node.op, node.attrs, node.meta, base.meta, is_written)
+            is_overwritten = writer is not node and writer.attrs == node.attrs
+            view = _free_view(node.op, node.attrs, node.meta, base.meta, is_overwritten)
             if view is not None:
                 views[slot] = view
         return views
+
+    @cached_property
+    def starts(self) -> dict[int, int]:
+        """For each free view, the one that names the parameter with its offset.
+
+        The first assignment to a node and the equal views of that node share a parameter. It is
+        named after the first of them: the assignment itself may come after a loop that reads the
+        same elements, and would not be the same node for a shortened loop.
+        """
+        first: dict[int, int] = {}
+        starts: dict[int, int] = {}
+        for slot, view in sorted(self.free_views.items()):
+            base = self.slots[self.nodes[slot].inputs[0]]
+            is_shared = view.is_overwritten or self.writers.get(base) == slot
+            starts[slot] = first.setdefault(base, slot) if is_shared else slot
+        return starts
 
     @cached_property
     def writers(self) -> dict[int, int]:
@@ -174,7 +190,7 @@ class Program:
 
 
 @lru_cache(1 << 12)
-def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta, is_written: bool) -> FreeView | None:
+def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta, is_overwritten: bool) -> FreeView | None:
     """Return a view of `base` without its offset, for a node of this meta; None if it is not small.
 
     The views of a few elements of several rows have the same alignment: otherwise a loop over rows
@@ -188,8 +204,8 @@ def _free_view(op: Op, attrs: Any, meta: Meta, base: Meta, is_written: bool) -> 
     is_run = any(s == 1 < n for n, s in zip(shape, strides, strict=True))
     most = 4 * meta.dtype.per_word if is_run else 0  # 0 for elements of two words
     alignment = next((n for n in (16, 4) if n <= most and offset % n == 0), 1)
-    key = key_of(op, (shape, strides, -alignment, is_written), meta)  # no valid attributes
-    return FreeView(key, alignment, is_written)
+    key = key_of(op, (shape, strides, -alignment, is_overwritten), meta)  # no valid attributes
+    return FreeView(key, alignment, is_overwritten)
 
 
 def program_of(outputs: Iterable[Node], inputs: Sequence[Node]) -> Program | None:

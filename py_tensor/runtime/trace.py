@@ -79,7 +79,7 @@ class Trace(Device):
         self.below.check(op, meta)
 
     def record(self, node: Node, *, replacing: bool = False) -> None:
-        """Do nothing but count drops: what is not computed need not be remembered."""
+        """Do nothing but count releases: what is not computed need not be remembered."""
         if len(RELEASED) > MAX_RELEASED:
             self.collect()
 

@@ -165,9 +165,7 @@ class Decisions:
         layout = Layout(*node.attrs) if isinstance(node.op, Assign) else layout_of(node)
         if view is None:
             return layout, None
-        if view.is_written:
-            slot = self.program.writers[self.slots[node.inputs[0]]]
-        return replace(layout, offset=0), Start(slot, view.alignment)
+        return replace(layout, offset=0), Start(self.program.starts[slot], view.alignment)
 
     def is_anchor(self, node: Node) -> bool:
         """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
