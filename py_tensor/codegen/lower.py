@@ -111,11 +111,11 @@ def _lowered(kernel: Kernel, last: Mapping[int, int], context: Context) -> Lower
         (output,), whole = kernel.outputs, kernel.in_place_target
         if whole.slot in last:
             replaced[output.slot] = whole.slot
+            # It overwrites the elements that it reads, so it reads them from its output.
+            kernel = replace(kernel, row=with_loads(kernel.row, {whole.slot: output.slot}))
         else:
             copy = copying(whole.slot, output.dtype, output.slot, output.dtype, whole.size)
             dispatches += _dispatches(copy, context)
-        # It overwrites the elements that it reads, so it reads them from its output.
-        kernel = replace(kernel, row=with_loads(kernel.row, {whole.slot: output.slot}))
     elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
         dispatches, kernel, replaced = over(kernel, last, context)
     if kernel.slab:

@@ -367,8 +367,9 @@ class Builder(StoredSlots):
     def assign(self, slot: int, node: Node) -> None:
         """Assign a value to a window of another, by a kernel over the whole or over the window.
 
-        A kernel over the whole is used if the window is large. Otherwise, also if its offset is a
-        parameter, a kernel writes only the window, into the buffer of the whole or into a copy.
+        A kernel over the whole is used if the window is at least a quarter of it. Otherwise the
+        window's offset is a parameter, and a kernel writes only the window: into the buffer of the
+        whole or into a copy, which takes one more dispatch.
         """
         whole, value = node.inputs
         layout, start = self.decisions.map_of(slot)
@@ -376,11 +377,12 @@ class Builder(StoredSlots):
             self._map(slot, node)
             return
         base, written = self.slots[whole], self.slots[value]
-        access = Access(layout.strides, layout.offset, start)
+        access = Access(canonical_strides(layout.strides, layout.shape), layout.offset, start)
         covers = layout.size == whole.meta.size
         row = Evaluator(self, layout.shape, root=None)
         number = row.value(written)
-        if not covers and any(
+        overwrites = not covers and self._is_overwritable(whole)
+        if overwrites and any(
             x.slot == base and (isinstance(x, Gather) or x.access != access)
             for x in row.body.instructions
             if isinstance(x, Load | Gather)
@@ -393,6 +395,13 @@ class Builder(StoredSlots):
         if not covers:
             self.need(base)
             kernel.in_place_target = Whole(base, whole.meta.size)
+
+    def _is_overwritable(self, node: Node) -> bool:
+        """Return whether the kernel that is the last to read a node may overwrite its elements."""
+        slot, program = self.slots[node], self.program
+        if node.storage is None:
+            return slot not in program.outputs
+        return slot in program.overwritable
 
     def scan(self, slot: int, node: Node) -> None:
         fold = cast("ops.Scan", node.op).fold

@@ -201,6 +201,31 @@ def test_a_plan_serves_other_rows(gpu: GPU) -> None:
     assert gpu.backend.planned == before + 2
 
 
+def test_a_row_is_assigned_after_a_loop_that_reads_it() -> None:
+    backend = Shortening()
+    device = LazyDevice("webgpu")
+    device.use(backend)
+    table, w = pt.zeros((64, SIZE, SIZE), device=device), pt.eye(SIZE, device=device)
+    pt.realize(table, w)
+    x = w
+    for _ in range(20):
+        x = pt.maximum(pt.roll(x, 1, 0) @ w, x - table[3])
+    table[3] = x
+    pt.realize(x, table)
+    assert backend.shortened
+
+
+def test_a_row_written_from_others_of_a_small_tensor(gpu: GPU) -> None:
+    """It takes a copy, as a small buffer is not overwritten, and one kernel, which reads it."""
+    x = pt.zeros((64, 8), device=gpu.device)
+    pt.realize(x)
+    for k in range(3):
+        before = gpu.bridge.counts["dispatches"]
+        x[k + 1] = x[k] * 0.5 + 1
+        pt.realize(x)
+        assert gpu.bridge.counts["dispatches"] == before + 2
+
+
 @pytest.mark.parametrize("iterations", [KEPT, KEPT + 3, 40])
 def test_which_loops_are_shortened(iterations: int) -> None:
     backend = Shortening()
