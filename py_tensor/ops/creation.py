@@ -172,8 +172,7 @@ def _like(
     check_order(op.name, order)
     a = tensor_of(a, op.name)
     target = a.dtype if dtype is None else dtypes.parse(dtype)
-    make = _filled if type(value) is int else _full  # which converts other values
-    return make(op, a.shape if shape is None else shape, value, target, order, device or a.device)
+    return _full(op, a.shape if shape is None else shape, value, target, order, device or a.device)
 
 
 def full_like(

@@ -639,7 +639,7 @@ def add_operator(operator: str, function: Binary, recipes: _Recipes | None = Non
     if not is_comparison:
         named |= {f"__r{operator}__": back, f"__i{operator}__": in_place}
     for name, method in named.items():
-        method.__name__ = name
+        method.__name__, method.__doc__ = name, function.__doc__
         install(name, method)
 
 

@@ -44,7 +44,7 @@ def copy_or_scalar(x: Tensor) -> Tensor:
 def takes(y: object) -> bool:
     """Return whether an operator accepts the other operand."""
     return (
-        isinstance(y, Tensor | Scalar | list | tuple)
+        isinstance(y, Tensor | Scalar | list | tuple | range | memoryview | bytearray)
         or hasattr(y, "__buffer__")
         or (hasattr(y, "dtype") and not takes_numbers(y))
     )

@@ -60,6 +60,7 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
         check_kind(op, result.dtype, target.dtype, instead)
     else:
         check_cast(op, result.dtype, target.dtype, casting)
+    # An in-place operator does not broadcast its result, while `out` may be larger.
     fits = result.shape == target.shape if symbol else expands(result.shape, target.shape)
     if not fits:
         raise ShapeError(

@@ -155,6 +155,10 @@ def test_full_takes_the_values_dtype(device: str) -> None:
         pt.full(2, float("nan"), dtype="int32", device=device)
     with pytest.raises(OverflowError, match=r"^full_like: .*-1.*uint32"):
         pt.full_like(pt.ones(2, "uint32", device=device), -1)
+    for value, dtype in ((300, "uint8"), (-1, "uint8"), (2**31, "int32"), (2**70, "int64")):
+        for shape in (2, (0, 3)):
+            with pytest.raises(OverflowError, match=rf"^full_like: .*{value}.*{dtype}"):
+                pt.full_like(pt.ones(shape, dtype, device=device), value)
 
 
 @pytest.mark.computes

@@ -214,6 +214,19 @@ SCALARS: tuple[Any, ...] = (True, 0, 3, -2, 0.5, -2.0, math.inf, math.nan)
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("kind", [range, memoryview, bytearray])
+def test_operators_with_sequences_of_numbers(kind: type[Any], device: str) -> None:
+    y = kind(3 if kind is range else b"abc")
+    array = np.full(3, 2.0, np.float32)
+    x = pt.tensor(array, device=device)
+    values = np.asarray(y)
+    same(x + y, array + values.astype(np.float32), "x + y")
+    np.testing.assert_allclose((x**y).numpy(), array**values, rtol=1e-5)
+    if kind is range:
+        np.testing.assert_allclose((y**x).numpy(), values**array, rtol=1e-5)
+
+
+@pytest.mark.computes
 @pytest.mark.parametrize("name", ref.OPERATORS)
 def test_operators_with_scalars(name: str, device: str, few: Few, rng: np.random.Generator) -> None:
     """A tensor with a Python scalar on either side; the scalar is weak."""
