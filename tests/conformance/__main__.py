@@ -45,8 +45,11 @@ def main() -> int:
     except environment.SetupError as error:
         print(error, file=sys.stderr)
         return 1
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT, PACKAGES)))
-    plugin = ["-p", "tests.conformance.plugin", f"--device={options.device}", "-rX"]
+    paths = [str(ROOT), str(PACKAGES), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    # pytest-playwright, if installed, would claim --device.
+    plugin = ["-p", "no:playwright", "-p", "tests.conformance.plugin"]
+    plugin += [f"--device={options.device}", "-rX"]
     command = [python, "-m", "pytest", "array_api_tests", *plugin, *for_pytest]
     return subprocess.run(command, cwd=options.suite).returncode
 
