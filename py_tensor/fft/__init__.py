@@ -175,11 +175,16 @@ def irfftn(a: Operand, s: Axes, axes: Axes, norm: str | None) -> Tensor:
 
 def _over_two(transform: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """Return a transform over several axes, by default the last two."""
-    name, of = transform.__name__, signature(transform)
+    n_name, of = transform.__name__, signature(transform)
+    name = f"{n_name[:-1]}2"
+
+    def call(out: Out, **options: Any) -> Tensor:
+        return stored_whole(name, transform(**options), out)
+
     axes = of.parameters["axes"].replace(default=(-2, -1))
     parameters = [*{**of.parameters, "axes": axes}.values()]
-    doc = f"`{name}` over the last two axes."
-    return declared(f"{name[:-1]}2", of.replace(parameters=parameters), transform, doc)
+    doc = f"`{n_name}` over the last two axes."
+    return declared(name, of.replace(parameters=parameters), call, doc)
 
 
 fft2, ifft2, rfft2, irfft2 = map(_over_two, (fftn, ifftn, rfftn, irfftn))

@@ -92,6 +92,8 @@ def test_several_axes(name: str, device: str, rng: np.random.Generator) -> None:
     ]
     for given in options:
         close(getattr(pt.fft, name)(x, **given), getattr(np.fft, name)(a, **given), f"{given}")
+    with pytest.raises(pt.ShapeError, match=f"^{name}: out has shape"):
+        getattr(pt.fft, name)(x, out=pt.zeros(2, device=device))
 
 
 @pytest.mark.computes
