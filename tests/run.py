@@ -13,7 +13,8 @@ dependencies, if a registry answers), unit (no browser), ops (every op on the CP
 (the GPU without a browser, every op on it, and the lines and calls of the package), libraries
 (SciPy, einops and others on tensors), newest (unit, ops and libraries on the machine's newest
 Python, if the one in use is older: a random quarter of their files, or all of them with --only or
--k), browser (the page, and a random part of the tests of ops inside it; with -k, all of them),
+-k), browser (the page, and a random part of the tests of ops inside it, or all of them with -k; of
+the files whose tests all visit the page anew, a random third, or all of them with --only or -k),
 ops-webgpu (every op inside the page), perf (counts, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
@@ -74,9 +75,23 @@ run all cases.
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
 
-def slices(folder: str, count: int) -> list[list[str]]:
+VISITS = [
+    *("bench_panel", "damage", "editor_sessions", "gallery", "library_parts", "packages"),
+    *("service_worker", "sessions", "snapshot", "status", "stored_files"),
+]
+"""The files of tests/browser that visit the page in profiles of their own, in almost every test.
+
+They take half of the CPU time of all tests of the page. A random third of them runs, and all with
+`--only browser`.
+"""
+DRAWN_VISITS = 4
+
+
+def slices(folder: str, count: int, without: Sequence[str] = ()) -> list[list[str]]:
     """Return the folder's test files in `count` sets; files with similar names are separated."""
-    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py"))
+    paths = (ROOT / folder).glob("test_*.py")
+    names = (str(x.relative_to(ROOT)) for x in paths if x.stem.removeprefix("test_") not in without)
+    files = sorted(names)
     return [files[i::count] for i in range(count)]
 
 
@@ -85,13 +100,11 @@ def drawn(folder: str) -> list[str]:
     return random.choice(slices(folder, 4))
 
 
+OPS_IN_PAGE = ["tests/ops", *ON_WEBGPU, SHARD]
+PERF_IN_PAGE = ["tests/perf/page", "tests/perf/bench"]
 # pytest's targets and options: per part, and per piece of it.
 SUITES = {
-    "browser": [
-        ["tests/ops", *ON_WEBGPU, SHARD],
-        *slices("tests/browser", 6),
-        ["tests/perf/page", "tests/perf/bench"],
-    ],
+    "browser": [OPS_IN_PAGE, *slices("tests/browser", 6), PERF_IN_PAGE],
     "ops-webgpu": [["tests/ops", *ON_WEBGPU]],
     "perf": [["tests/perf"]],
     "ops": [["tests/ops", "--device", "cpu"]],
@@ -100,13 +113,19 @@ SUITES = {
     "unit": [["tests/unit", "tests/perf/counts"]],
     "newest": [["tests/unit"], ["tests/ops", "--device", "cpu"], ["tests/libraries"]],
 }
-# What runs instead of a part if all parts run: the others do the rest, on another Python.
+# What runs instead of a part if all parts run. For `newest`, the others do the rest, on another
+# Python.
 SAMPLES = {
+    "browser": [
+        OPS_IN_PAGE,
+        *slices("tests/browser", 4, without=random.sample(VISITS, len(VISITS) - DRAWN_VISITS)),
+        PERF_IN_PAGE,
+    ],
     "newest": [
         drawn("tests/unit"),
         [*drawn("tests/ops"), "--device", "cpu"],
         drawn("tests/libraries"),
-    ]
+    ],
 }
 # The tests marked `alone`, of the parts that have any.
 SUITES_ALONE = {
