@@ -92,7 +92,9 @@ def page(session: AppSession) -> Iterator[Page]:
 
 
 def resize(page: Page, size: tuple[int, int]) -> None:
+    """Resize the window, and wait for a frame: the transcript is scrolled in the next one."""
     page.set_viewport_size(ViewportSize(width=size[0], height=size[1]))
+    page.evaluate("() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
 
 
 def faults(
