@@ -177,9 +177,10 @@ def _over_two(transform: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """Return a transform over several axes, by default the last two."""
     n_name, of = transform.__name__, signature(transform)
     name = f"{n_name[:-1]}2"
+    of_axes: Callable[..., Tensor] = transform  # which is called by names only
 
     def call(out: Out, **options: Any) -> Tensor:
-        return stored_whole(name, transform(**options), out)
+        return stored_whole(name, of_axes(**options), out)
 
     axes = of.parameters["axes"].replace(default=(-2, -1))
     parameters = [*{**of.parameters, "axes": axes}.values()]
