@@ -97,6 +97,7 @@ class Decisions:
     Attributes
     ----------
     program : Program
+        What is decided about. Its nodes and slots are `order` and `slots` here.
     stored : set of int
         Slots that get a buffer, including the outputs of the program.
     unrolled : set of Node
