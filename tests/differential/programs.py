@@ -195,7 +195,11 @@ class Maker(Operands):
             return self.rng.choice(["1.5", "-2.75"])  # floats are truncated
         if self.chance(0.1) and dtype not in UNSIGNED and x.size:
             return str(self.numbers(x.shape, dtype))
-        return self.apart(self.operand(x.shape, SOURCES[dtype], near), x, near, masked)
+        source = self.apart(self.operand(x.shape, SOURCES[dtype], near), x, near, masked)
+        value = self.value(source)
+        if isinstance(value, np.integer) and value.astype(dtype) != value:
+            return self.scalar(dtype)  # NumPy refuses a scalar by its value, which a GPU would read
+        return source
 
     def change(self, target: str, shape: tuple[int, ...], dtype: str, near: str) -> str:
         """Return an in-place operator with its operand."""

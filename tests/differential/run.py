@@ -177,7 +177,7 @@ def _other_error(error: Exception, statement: str, names: Names) -> Exception | 
     else:
         value = "False"
     operator = ast.unparse(tree)[len(ast.unparse(target)) :].split("=")[0]
-    return execute(f"x[key]{operator}= {value}", again)
+    return execute_numpy(f"x[key]{operator}= {value}", again)
 
 
 def _in_range(key: Any) -> Any:
