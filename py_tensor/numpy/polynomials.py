@@ -11,7 +11,7 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.linalg.decompositions import LinAlgError, by_singular_values, svdvals
 from py_tensor.numpy.grids import vander
 from py_tensor.ops import movement
-from py_tensor.ops.creation import ones, zeros, zeros_like
+from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.elementwise import sqrt, where
 from py_tensor.ops.movement import concat, converted, in_common_dtype, pad_constant, widened
 from py_tensor.ops.operands import Operand, Scalar, known, number_like, tensor_beside, whole_number
@@ -288,6 +288,8 @@ def polyfit(
     order = whole_number("polyfit", "deg", deg, 0) + 1
     x, y = _points("polyfit", x, y)
     weights = None if w is None else _weights_of("polyfit", w, x)
+    if cov and cov != "unscaled" and not full and x.size <= order:
+        raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
     low, high = x.min(), x.max()
     half = where(low == high, 1.0, (high - low) / 2)
     middle = (low + high) / 2
@@ -318,13 +320,10 @@ def polyfit(
         return coefficients
     spread = change @ inverse
     spread = spread @ spread.T
-    if cov == "unscaled":
-        scale = ones(1, x.dtype, device=x.device)
-    elif x.size <= order:
-        raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
-    else:
-        scale = rest / (x.size - order)
-    return coefficients, spread * scale[0] if y.ndim == 1 else spread[..., None] * scale
+    spread = spread if y.ndim == 1 else spread[..., None]
+    if cov != "unscaled":
+        spread = spread * (rest if y.ndim == 2 else rest[0]) / (x.size - order)
+    return coefficients, spread
 
 
 def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
