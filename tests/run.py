@@ -14,7 +14,7 @@ dependencies, if a registry answers), unit (no browser), ops (every op on the CP
 (SciPy, einops and others on tensors), newest (unit, ops and libraries on the machine's newest
 Python, if the one in use is older: a random quarter of their files, or all of them with --only or
 -k), browser (the page, and a random part of the tests of ops inside it, or all of them with -k; of
-the files whose tests all visit the page anew, a random third, or all of them with --only or -k),
+the tests that load the page anew, a random fifth, or all of them with --only or -k),
 ops-webgpu (every op inside the page), perf (counts, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
@@ -75,23 +75,16 @@ run all cases.
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
 
-VISITS = [
-    *("bench_panel", "damage", "editor_sessions", "gallery", "library_parts", "packages"),
-    *("service_worker", "sessions", "snapshot", "status", "stored_files"),
-]
-"""The files of tests/browser that visit the page in profiles of their own, in almost every test.
+COSTLY = ["--costly", "5"]
+"""Of the tests of tests/browser that load the page anew, a random fifth runs.
 
-They take half of the CPU time of all tests of the page. A random third of them runs, and all with
-`--only browser`.
+All of them take two thirds of the CPU time of all tests of the page; `--only browser` runs them.
 """
-DRAWN_VISITS = 4
 
 
-def slices(folder: str, count: int, without: Sequence[str] = ()) -> list[list[str]]:
+def slices(folder: str, count: int) -> list[list[str]]:
     """Return the folder's test files in `count` sets; files with similar names are separated."""
-    paths = (ROOT / folder).glob("test_*.py")
-    names = (str(x.relative_to(ROOT)) for x in paths if x.stem.removeprefix("test_") not in without)
-    files = sorted(names)
+    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py"))
     return [files[i::count] for i in range(count)]
 
 
@@ -118,7 +111,7 @@ SUITES = {
 SAMPLES = {
     "browser": [
         OPS_IN_PAGE,
-        *slices("tests/browser", 4, without=random.sample(VISITS, len(VISITS) - DRAWN_VISITS)),
+        *([*files, *COSTLY] for files in slices("tests/browser", 4)),
         PERF_IN_PAGE,
     ],
     "newest": [

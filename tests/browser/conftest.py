@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,35 @@ from tests.browser.test_sessions import Visits
 from tests.browser.visitor import Regular
 
 expect.set_options(timeout=EXPECT_SECONDS * 1000)
+
+LOADING = {"fresh_page", "visits", "guest", "kept", "served", "host", "visitor", "separate_visitor"}
+"""The fixtures that load the page for one test: it takes seconds of CPU time, so it is `costly`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("py_tensor").addoption(
+        "--costly",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the tests marked `costly`, and those that load the page, runs a random Nth",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "costly: a random part of these tests runs, see --costly")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    costly = [
+        item
+        for item in items
+        if item.get_closest_marker("costly")
+        or LOADING.intersection(getattr(item, "fixturenames", ()))
+    ]
+    omitted = set(random.sample(costly, len(costly) - len(costly) // config.option.costly))
+    config.hook.pytest_deselected(items=list(omitted))
+    items[:] = [item for item in items if item not in omitted]
 
 
 class Console:

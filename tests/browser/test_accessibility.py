@@ -11,6 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.app import AppPage, AppSession
 from tests.environment import ROOT
 
+pytestmark = pytest.mark.costly
+
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"phone": (400, 800), "wide": (1280, 800)}
 LOOKS = [("phone", "dark"), ("wide", "light")]

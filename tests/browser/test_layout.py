@@ -14,6 +14,8 @@ from tests.browser.app import AppPage, AppSession
 from tests.browser.editor import Editor, drop
 from tests.browser.repl import Repl
 
+pytestmark = pytest.mark.costly
+
 # Its last statement is a function, which Playwright takes without the semicolon.
 OVERLAPS = (Path(__file__).parent / "overlaps.js").read_text("utf-8").rstrip(";\n")
 

@@ -59,6 +59,7 @@ def test_the_page_has_what_the_build_wrote(server: str) -> None:
         assert {entry["name"] for entry in json.load(response)["entries"]} == set(ENTRIES)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_example(app: AppPage, name: str) -> None:
     """Every input's output is the documented one; floating-point results within 4 ulp.
