@@ -358,7 +358,7 @@ class Exporter:
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
 def test_dlpack_of_bfloat16(version: tuple[int, int] | None, device: str) -> None:
-    """The type is kDLBfloat, 4, of 16 bits, which PyTorch and JAX exchange; NumPy before 2.5 refuses it."""
+    """The type is kDLBfloat, 4, of 16 bits, which PyTorch and JAX exchange, and NumPy from 2.5."""
     x = pt.tensor([[1.5, 0.1], [float("nan"), -2.5]], dtype="bfloat16", device=device)
     loaded: Any = pt.from_dlpack(Exporter(x), device=device)
     assert loaded.dtype is pt.bfloat16
