@@ -10,12 +10,13 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
-(the GPU without a browser, every op on it, and the lines and calls of the package), libraries
-(SciPy, einops and others on tensors), newest (unit, ops and libraries on the machine's newest
-Python, if the one in use is older: a random quarter of their files, or all of them with --only or
--k), browser (the page, and a random part of the tests of ops inside it, or all of them with -k; of
-the tests that load the page anew, a random fifth, or all of them with --only or -k),
-ops-webgpu (every op inside the page), perf (counts, which unit and browser include too).
+(the GPU without a browser, a random half of the tests of ops on it, or all of them with --only or
+-k, and the lines and calls of the package), libraries (SciPy, einops and others on tensors), newest
+(unit, ops and libraries on the machine's newest Python, if the one in use is older: a random
+quarter of their files, or all of them with --only or -k), browser (the page, and a random part of
+the tests of ops inside it, or all of them with -k; of the tests that load the page anew, a random
+eighth, or all of them with --only or -k), ops-webgpu (every op inside the page), perf (counts,
+which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
@@ -61,22 +62,23 @@ LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
 ON_NATIVE = ["--device", "native", "--few", "--programs", "20"]
+ON_NATIVE_SAMPLED = [*ON_NATIVE, f"--shard={random.randint(1, 2)}/2"]
 CROWDED, ALONE = "not alone", "alone"
 """Values for pytest's -m."""
 
-PAGE_SHARDS = 32
+PAGE_SHARDS = 64
 """The number of shards of tests/ops; a random one runs in the page.
 
-On 2 cores all of them take 2,700 s in the page and 300 s on the native device, which has the same
-kernels and the same Python, and runs all of them each time. With `--few` some of them draw their
+On 2 cores all of them take 2,700 s in the page and 350 s on the native device, which has the same
+kernels and the same Python, and runs a random half of them. With `--few` some of them draw their
 cases; without it, `python3 tests/run.py --only ops-webgpu` and `pytest tests/ops --device native`
 run all cases.
 """
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
 
-COSTLY = ["--costly", "5"]
-"""Of the tests of tests/browser that load the page anew, a random fifth runs.
+COSTLY = ["--costly", "8"]
+"""Of the tests of tests/browser that load the page anew, a random eighth runs.
 
 All of them take two thirds of the CPU time of all tests of the page; `--only browser` runs them.
 """
@@ -113,6 +115,10 @@ SAMPLES = {
         OPS_IN_PAGE,
         *([*files, *COSTLY] for files in slices("tests/browser", 4)),
         PERF_IN_PAGE,
+    ],
+    "native": [
+        ["tests/native"],
+        *([*files, *ON_NATIVE_SAMPLED] for files in slices("tests/ops", 2)),
     ],
     "newest": [
         drawn("tests/unit"),
@@ -239,7 +245,8 @@ def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -
             yield from pool.map(run_quietly, crowd)
     for part in suites:
         if part in SUITES_ALONE:
-            yield run(in_pytest.piece(f"{part}-alone", SUITES_ALONE[part], ALONE))
+            sampled = COSTLY if part == "browser" and in_pytest.is_everything else []
+            yield run(in_pytest.piece(f"{part}-alone", [*SUITES_ALONE[part], *sampled], ALONE))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tests.browser.app import AppPage
 from tests.browser.editor import Editor, cells_of, downloaded, drop, notebook, wait_for
 from tests.browser.repl import Repl, paste
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.costly]
 
 BUSY = 4  # seconds
 
