@@ -211,7 +211,7 @@ def test_bins_are_those_of_numpy(
         what = f"{count} bins of {limits} of {array!r}"
         try:
             expected, ends = np.histogram(array, count, limits)
-        except ValueError:  # too many bins
+        except (ValueError, IndexError):  # too many bins; or NumPy's fault beyond 2**53
             continue
         counts, edges = pt.histogram(x, count, limits)
         if dtype == "float16" and limits is not None:  # rounded to float32 first
