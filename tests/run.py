@@ -10,13 +10,13 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
-(the GPU without a browser, a random half of the tests of ops on it, or all of them with --only or
+(the GPU without a browser, a random third of the tests of ops on it, or all of them with --only or
 -k, and the lines and calls of the package), libraries (SciPy, einops and others on tensors), newest
-(unit, ops and libraries on the machine's newest Python, if the one in use is older: a random
-quarter of their files, or all of them with --only or -k), browser (the page, and a random part of
-the tests of ops inside it, or all of them with -k; of the tests that load the page anew, a random
-eighth, or all of them with --only or -k), ops-webgpu (every op inside the page), perf (counts,
-which unit and browser include too).
+(unit, ops and libraries on the machine's newest Python, if the one in use is older: a random eighth
+of their files, or all of them with --only or -k), browser (the page, and a random part of the tests
+of ops inside it, or all of them with -k; of the tests that load the page anew, a random twelfth, or
+all of them with --only or -k), ops-webgpu (every op inside the page), perf (counts, which unit and
+browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
@@ -62,7 +62,7 @@ LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
 ON_NATIVE = ["--device", "native", "--few", "--programs", "20"]
-ON_NATIVE_SAMPLED = [*ON_NATIVE, f"--shard={random.randint(1, 2)}/2"]
+ON_NATIVE_SAMPLED = [*ON_NATIVE, f"--shard={random.randint(1, 3)}/3"]
 CROWDED, ALONE = "not alone", "alone"
 """Values for pytest's -m."""
 
@@ -70,15 +70,15 @@ PAGE_SHARDS = 64
 """The number of shards of tests/ops; a random one runs in the page.
 
 On 2 cores all of them take 2,700 s in the page and 350 s on the native device, which has the same
-kernels and the same Python, and runs a random half of them. With `--few` some of them draw their
+kernels and the same Python, and runs a random third of them. With `--few` some of them draw their
 cases; without it, `python3 tests/run.py --only ops-webgpu` and `pytest tests/ops --device native`
 run all cases.
 """
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
 
-COSTLY = ["--costly", "8"]
-"""Of the tests of tests/browser that load the page anew, a random eighth runs.
+COSTLY = ["--costly", "12"]
+"""Of the tests of tests/browser that load the page anew, a random twelfth runs.
 
 All of them take two thirds of the CPU time of all tests of the page; `--only browser` runs them.
 """
@@ -91,8 +91,8 @@ def slices(folder: str, count: int) -> list[list[str]]:
 
 
 def drawn(folder: str) -> list[str]:
-    """Return a random quarter of the test files of a folder."""
-    return random.choice(slices(folder, 4))
+    """Return a random eighth of the test files of a folder."""
+    return random.choice(slices(folder, 8))
 
 
 OPS_IN_PAGE = ["tests/ops", *ON_WEBGPU, SHARD]

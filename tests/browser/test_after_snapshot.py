@@ -13,6 +13,8 @@ from tests.browser.test_repl import TestConsole, TestInput
 from tests.browser.test_run import TestErrors, TestInterrupt, TestRun
 from tests.browser.visitor import Regular
 
+pytestmark = pytest.mark.costly
+
 # Collected here too, with the fixtures below.
 __all__ = ["TestConsole", "TestErrors", "TestInput", "TestInterrupt", "TestRun"]
 
