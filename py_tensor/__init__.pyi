@@ -72,5 +72,9 @@ from py_tensor import testing as testing
 from py_tensor.tools.explaining import *
 from py_tensor.tools.profiling import *
 from py_tensor.tools.tuning import *
+from py_tensor.transforms.batching import *
+from py_tensor.transforms.custom import *
+from py_tensor.transforms.derivatives import *
+from py_tensor import tree as tree
 from py_tensor import typing as typing
 from py_tensor import ui as ui

@@ -21,6 +21,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.errors import RankWarning
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
+from py_tensor.ir.recording import check_constant
 from py_tensor.ops.movement import converted
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor
@@ -57,6 +58,7 @@ class Call:
         """Return what NumPy gets for an argument."""
         if isinstance(x, Tensor):
             self._tensors.append(x)
+            check_constant(x._node, self._op)  # pyright: ignore[reportPrivateUsage]
             array = on_host(x).astype(dtypes.doubled(x.dtype).name)
             return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
         if isinstance(x, Hosted):

@@ -13,10 +13,11 @@ from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import MAX_RANK, Shape, row_major, size_of
 from py_tensor.ir import arrays
 from py_tensor.ir.arrays import Array, Run, computed
-from py_tensor.ir.bind import RECORDINGS, leaf, set_storage
+from py_tensor.ir.bind import leaf, set_storage
 from py_tensor.ir.node import Eager, Meta, Node, meta_of
 from py_tensor.ir.op import TERMS_PER_VISIT, Assign, Cast, Count, Elementwise, layout_of
 from py_tensor.ir.primitives import COPY
+from py_tensor.ir.recording import RECORDINGS
 from py_tensor.runtime.device import MAX_AT_ONCE
 from py_tensor.runtime.failures import out_of_range
 from py_tensor.runtime.pool import COPIED_BYTES

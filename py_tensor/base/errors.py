@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 __all__ = [
     "AxisError", "ComplexWarning", "DTypeError", "DeviceError", "DeviceLostError", "GPUError",
-    "HostCopyWarning", "RankWarning", "ShapeError", "WaitError",
+    "HostCopyWarning", "NotDifferentiableError", "RankWarning", "ShapeError", "TracedValueError",
+    "WaitError",
 ]  # fmt: skip
 
 
@@ -57,6 +58,10 @@ class StaleRequestError(DeviceLostError):
 
 class TracedValueError(TypeError):
     """The elements of a tensor were needed while its function is traced, when there are none."""
+
+
+class NotDifferentiableError(TypeError):
+    """A derivative was wanted through an op that has none."""
 
 
 class WaitError(RuntimeError):

@@ -29,6 +29,10 @@ PACKAGE = {name: module for module, names in {
     "py_tensor.tools.explaining": "Explanation explain",
     "py_tensor.tools.profiling": "Profile profile",
     "py_tensor.tools.tuning": "Tuning tune tuning",
+    "py_tensor.transforms.batching": "vmap",
+    "py_tensor.transforms.custom": "checkpoint custom_jvp custom_vjp stop_gradient",
+    "py_tensor.transforms.derivatives": "grad hessian hvp jacfwd jacrev jvp value_and_grad vjp",
+    "py_tensor.tree": "tree",
     "py_tensor.typing": "typing",
     "py_tensor.ui": "ui",
 }.items() for name in names.split()}

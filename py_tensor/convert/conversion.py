@@ -20,9 +20,10 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError, check_order
 from py_tensor.base.shapes import Shape, check_rank, unravel
 from py_tensor.ir.arrays import encoded, has_floats, has_integers
-from py_tensor.ir.bind import is_recording, leaf
+from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import Device, Meta, meta_of
 from py_tensor.ir.primitives import constant
+from py_tensor.ir.recording import check_constant, is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce
@@ -556,6 +557,7 @@ def to(x: Tensor, device: str | Device) -> Tensor:
         lifted = target.lifted(node, Tensor(node))
         if lifted is not None:
             return Tensor(lifted)
+    check_constant(x._node, "to")  # pyright: ignore[reportPrivateUsage]
     meta = _checked("to", x.shape, x.dtype, target)
     return _uploaded(x._read(), meta)  # pyright: ignore[reportPrivateUsage]
 
@@ -602,6 +604,7 @@ def _dlpack(
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"__dlpack__: can only export to host memory, not to device {dl_device}")
+    check_constant(x._node, "__dlpack__")  # pyright: ignore[reportPrivateUsage]
     node, layout = x._stored()  # pyright: ignore[reportPrivateUsage]
     may_share = node.meta.device is CPU_DEVICE and layout is None and (max_version or (0,))[0] > 0
     if copy is False and not may_share:
@@ -634,6 +637,7 @@ def _dlpack_device(x: Tensor, /) -> tuple[int, int]:
 
 def _reduced(x: Tensor) -> tuple[Any, ...]:
     """Return the content of a pickle; the tensor is restored on the default device."""
+    check_constant(x._node, "pickle")  # pyright: ignore[reportPrivateUsage]
     data = bytes(x._read())  # pyright: ignore[reportPrivateUsage]
     return _restored, (data, x.shape, x.dtype.name)
 

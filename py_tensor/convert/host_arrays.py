@@ -40,6 +40,7 @@ from weakref import ref
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base.errors import AxisError, HostCopyWarning, ShapeError
 from py_tensor.ir.primitives import IMAG_PART
+from py_tensor.ir.recording import check_constant
 from py_tensor.ops.operands import goes_first
 from py_tensor.runtime.host import host
 from py_tensor.runtime.registry import WRITING
@@ -53,6 +54,7 @@ _kept: list[tuple[ref[Owner], int]] = []
 def _array(x: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     if copy is False:
         raise ValueError("__array__: a tensor cannot be converted to a NumPy array without a copy")
+    check_constant(x._node, "__array__")
     _tell_of_copies()
     array = _array_of(x) if dtype is None or x.dtype.is_numpys else on_host(x)
     return array if dtype is None else array.astype(dtype, copy=False)

@@ -6,20 +6,18 @@ makers of the nodes that a function records for operands of given metas. It is c
 recording it again takes one lookup and the nodes.
 
 A node that is computed becomes a leaf and drops its operands (`set_storage`), so that their memory
-can be used again. Derivatives walk from results to arguments, so a `recording` keeps the operands.
+can be used again, unless a recording keeps them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
-from weakref import ref
 
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of, next_number
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of
+from py_tensor.ir.recording import RECORDINGS
 
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
@@ -193,75 +191,6 @@ def record(recipe: Recipe, *operands: Node) -> Node:
     """Record the nodes of a recipe, and return the result."""
     inputs = tuple(map(follow, operands, recipe.before))
     return follow(recipe.make(inputs), recipe.after)
-
-
-class Recording:
-    """The operands of the nodes that were made in a `recording` context.
-
-    Those that other threads and tasks made meanwhile are kept too. As long as it exists, no leaf of
-    any thread is overwritten: a pullback may need its elements.
-    """
-
-    __slots__ = ("__weakref__", "_end", "_operands", "_start")
-
-    def __init__(self) -> None:
-        self._operands: dict[Node, tuple[Node, ...]] = {}
-        self._start = next_number()
-        self._end: int | None = None
-        RECORDINGS.append(ref(self, RECORDINGS.remove))
-
-    def operands(self, node: Node) -> tuple[Node, ...]:
-        """Return the operands of a node; none of one that was stored before."""
-        return self._operands.get(node, node.inputs)
-
-    @property
-    def has_ended(self) -> bool:
-        return self._end is not None
-
-    def end(self) -> None:
-        """Do not keep the operands of nodes that are made from now on."""
-        self._end = next_number()
-
-    def keep(self, node: Node) -> None:
-        """Keep the operands of a node that is about to drop them, if it was recorded."""
-        if node.number > self._start and (self._end is None or node.number < self._end):
-            self._operands[node] = node.inputs
-
-
-RECORDINGS: list[ref[Recording]] = []
-"""Those that exist: while there are any, they may need the elements of leaves without tensors."""
-_current: ContextVar[Recording | None] = ContextVar("recording", default=None)
-
-
-@contextmanager
-def recording() -> Generator[Recording]:
-    """Keep the operands of what is recorded; a context within another shares its recording.
-
-    A task that starts in a context has that recording until it ends. A generator that is suspended
-    in one leaves it to its caller.
-    """
-    outer = _current.get()
-    if outer is not None and not outer.has_ended:
-        yield outer
-        return
-    made = Recording()
-    try:
-        _current.set(made)
-        yield made
-    finally:
-        made.end()
-        _current.set(outer)
-
-
-def is_recording() -> bool:
-    """Return whether this thread or task is in a `recording` context.
-
-    Then results are not computed without their node, as some small ones are otherwise.
-    """
-    if not RECORDINGS:
-        return False
-    current = _current.get()
-    return current is not None and not current.has_ended
 
 
 def set_storage(node: Node, storage: Any) -> None:

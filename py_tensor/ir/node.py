@@ -342,6 +342,10 @@ class Op:
         The result keeps the first operand's elements where the op does not write; it is not a view.
     variadic : bool
         It takes any number of operands, and `attrs` does not contain that number.
+    linear : bool
+        It is a linear function of all its operands together, so it is its own tangent.
+    stops : bool
+        The result is a constant to derivatives.
     previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
     arity : int or None
@@ -366,6 +370,8 @@ class Op:
     constant: ClassVar[bool] = False
     writes: ClassVar[bool] = False
     variadic: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
+    stops: ClassVar[bool] = False
     previews: ClassVar[bool] = False
     stored_because: ClassVar[Reason] = Reason.GATHERED
     work_buffers: ClassVar[int] = 0
@@ -443,6 +449,16 @@ class Op:
     def operations(self, node: Node) -> int:
         """Return the number of elementwise ops and folding steps of the node itself."""
         return 0
+
+    def batched(self, attrs: Any) -> Any:
+        """Return the attributes for operands and a result with one more axis in front.
+
+        Raises
+        ------
+        NotImplementedError
+            If the op cannot compute several examples at once.
+        """
+        raise NotImplementedError(f"vmap: {self.name} cannot compute several examples at once")
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         """Compute the node's elements from the arrays of its operands."""

@@ -115,6 +115,9 @@ class Elementwise(Op):
     def operations(self, node: Node) -> int:
         return node.meta.size
 
+    def batched(self, attrs: Any) -> Any:
+        return attrs
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, *operands), node)
 
@@ -123,11 +126,15 @@ class Cast(Op):
     """Conversion to the dtype in `attrs`; codegen has one function for each pair of types."""
 
     inline: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         if not isinstance(attrs, DType):
             raise DTypeError(f"{self.name}: converts to a dtype, not to {attrs!r}")
         return metas[0].shape, attrs
+
+    def batched(self, attrs: Any) -> Any:
+        return attrs
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.cast(run.np, operands[0], node.meta.dtype)
@@ -156,6 +163,9 @@ class Folding(Op):
     def folding(self) -> tuple[Reduction, Elementwise | None]:
         """Return the reduction, and the op that first combines several operands, if any."""
         raise NotImplementedError
+
+    def batched(self, attrs: Any) -> Any:
+        return tuple([axis + 1 for axis in attrs])
 
     def words(self, node: Node) -> int:
         """Return the number of words of the accumulator."""
@@ -274,6 +284,10 @@ class Scan(Op):
         dtypes.NUMERIC.check_converted(self.name, metas[0].dtype)
         return metas[0].shape, metas[0].dtype
 
+    def batched(self, attrs: Any) -> Any:
+        axis, *rest = attrs
+        return axis + 1, *rest
+
     def operations(self, node: Node) -> int:
         return node.meta.size
 
@@ -307,6 +321,10 @@ class Sort(Op):
             )
         return shape, dtypes.int32 if self.indices else metas[0].dtype
 
+    def batched(self, attrs: Any) -> Any:
+        axis, *rest = attrs
+        return axis + 1, *rest
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         axis, descending = node.attrs
         return arrays.in_order(run.np, operands[0], axis, descending, self.indices)
@@ -328,6 +346,7 @@ class Movement(Op):
     layout: Callable[[Any, Shape], Layout]
     check: Callable[[str, Shape, Any], object] | None = None
 
+    linear: ClassVar[bool] = True
     reads_by_map: ClassVar[bool] = True
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -367,6 +386,12 @@ class Reshape(Movement):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return operands[0].reshape(node.meta.shape)
+
+
+class Stop(Reshape):
+    """The same elements, of which no derivative is wanted."""
+
+    stops: ClassVar[bool] = True
 
 
 class View(Movement):
@@ -431,6 +456,9 @@ class Pad(Op):
             raise ShapeError(f"{self.name}: widths {attrs} do not fit the shape {x.shape}")
         return tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True)), x.dtype
 
+    def batched(self, attrs: Any) -> Any:
+        return (0, 0), *attrs
+
     def share(self, node: Node, number: int) -> float:
         return 1.0 if number else node.inputs[0].meta.size / node.meta.size
 
@@ -442,6 +470,7 @@ class Roll(Op):
     """A cyclic shift of x: along each axis `a`, element i is x's ``(i + attrs[a]) % n``."""
 
     inline: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -451,6 +480,9 @@ class Roll(Op):
         ):
             raise ShapeError(f"{self.name}: shifts {attrs} do not fit the shape {x.shape}")
         return x.shape, x.dtype
+
+    def batched(self, attrs: Any) -> Any:
+        return 0, *attrs
 
     def reads_per_element(self, node: Node) -> int:
         return 2 ** sum(map(bool, node.attrs))
@@ -465,8 +497,12 @@ class Concat(Op):
 
     arity: ClassVar[int | None] = None
     inline: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
+
+    def batched(self, attrs: Any) -> Any:
+        return attrs + 1
 
     def is_written_in_pieces(self, node: Node) -> bool:
         """Return True for many operands: one kernel would load from all of them at each element."""
@@ -548,6 +584,10 @@ class Gather(Op):
         axes, at, op = attrs
         return _taken_shape(op or self.name, metas[0], metas[1:], axes, at), metas[0].dtype
 
+    def batched(self, attrs: Any) -> Any:
+        axes, at, *rest = attrs
+        return tuple([axis + 1 for axis in axes]), at + 1, *rest
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         x, *indices = operands
         return arrays.gathered(run, x, tuple(indices), *node.attrs)
@@ -588,6 +628,10 @@ class Scatter(Op):
         if rest[0].size > MAX_SCATTERED:
             raise ShapeError(f"{op}: {rest[0].size} values; at most 2**32 - 1 are supported")
         return base.shape, base.dtype
+
+    def batched(self, attrs: Any) -> Any:
+        axes, at, *rest = attrs
+        return tuple([axis + 1 for axis in axes]), at + 1, *rest
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         base, values, *indices = operands

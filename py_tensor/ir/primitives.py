@@ -7,6 +7,7 @@ functions are in layers above.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -23,7 +24,7 @@ from py_tensor.base.shapes import (
 from py_tensor.ir import op as ops
 from py_tensor.ir.arrays import decoded, encoded, summed_in
 from py_tensor.ir.bind import bind, generate
-from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
+from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 
 CONST = ops.Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = ops.Count("index", vjp=NOT_DIFFERENTIABLE)
@@ -51,8 +52,13 @@ def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
 
 
 def _recorded(op: Op, *operands: Any, attrs: Any = None) -> Any:
-    """Return the tensor that an op makes of tensors."""
-    return type(operands[0])(bind(op, tuple(x._node for x in operands), attrs))
+    """Return the tensor that an op makes of tensors; beside a traced one, others are lifted."""
+    deepest = max([x.device for x in operands], key=lambda device: device.depth)
+    nodes = [
+        x._node if x.device is deepest else deepest.lifted(x._node, type(x)(x._node))
+        for x in operands
+    ]
+    return type(operands[0])(bind(op, tuple(nodes), attrs))
 
 
 def _number(value: complex, like: Any) -> Any:
@@ -91,7 +97,7 @@ def _placed(values: Any, where: layout.Layout, x: Any) -> Any:
             if values.size < x.size:
                 values = _recorded(PAD, values, _number(0, values), attrs=widths)
             return values.reshape(x.shape)
-    spread = _zeros(x, values.dtype)
+    spread = type(x)(filled(0, meta_of(x.shape, values.dtype, values.device)))
     spread._assign(where, values._node)
     return spread
 
@@ -241,6 +247,14 @@ RESHAPE = ops.Reshape(
     vjp=lambda g, y, x, attrs: (g.reshape(x.shape),),
     layout=lambda shape, source: layout.Layout.contiguous(shape),
     check=resolve_reshape,
+)
+# An argument with respect to which something is differentiated, a result that has a rule, and one
+# that is a constant to derivatives. They are movement, so they take no kernel.
+VARIABLE, RESULT = replace(RESHAPE, name="variable"), replace(RESHAPE, name="result")
+STOP = ops.Stop(
+    "stop_gradient",
+    vjp=FLAT,
+    layout=lambda shape, source: layout.Layout.contiguous(shape),
 )
 EXPAND = ops.Movement(
     "expand",

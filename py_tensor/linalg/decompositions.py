@@ -17,21 +17,23 @@ from typing import Any, NamedTuple
 from py_tensor.adapters.hosted import from_host
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
-from py_tensor.base.errors import ShapeError, check_option
+from py_tensor.base.errors import NotDifferentiableError, ShapeError, check_option
 from py_tensor.base.shapes import Shape, broadcast
 from py_tensor.codegen.factorization import SIDES
 from py_tensor.ir.arrays import Array
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
 from py_tensor.ir.op import CpuOp
+from py_tensor.ir.recording import check_constant, is_recording
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
-from py_tensor.ops.creation import eye, ones, zeros
+from py_tensor.ops.creation import arange, eye, ones, zeros
 from py_tensor.ops.elementwise import floor, isfinite, maximum, sign, sqrt, where
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE, rotated
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import broadcast_to, concat, converted, expand_dims, in_common_dtype
-from py_tensor.ops.operands import Operand, known, tensors_of
+from py_tensor.ops.operands import Operand, known, node_of, tensors_of
 from py_tensor.ops.rearrange import tril
 from py_tensor.ops.record import Composition, build
+from py_tensor.ops.rules import Results, differentiated_by
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2
 from py_tensor.runtime.host import host
@@ -126,7 +128,7 @@ def solve(a: Operand, b: Operand) -> Tensor:
     """
     a, b = tensors_of("solve", (a, b))
     a, b = in_common_dtype("solve", _square("solve", a), b)
-    solution = _solution((a, b))
+    solution = _solved(a, b)
     _check_result("solve", "the matrix is singular", solution, a, b)
     return solution
 
@@ -147,9 +149,31 @@ def _check_result(op: str, words: str, result: Tensor, *operands: Tensor) -> Non
         raise LinAlgError(f"{op}: {words}")
 
 
+def _pull_solved(g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """With B for g's cotangent of b: the cotangent of a is -B y^T."""
+    is_vector = b.ndim == 1
+    of_b = _solved(a.mT, expand_dims(g, -1) if is_vector else g)
+    y = expand_dims(y, -1) if is_vector else y
+    of_a = -(of_b @ y.mT)
+    of_b = of_b[..., 0] if is_vector else of_b
+    return _summed_to(of_a, a.shape), _summed_to(of_b, b.shape)
+
+
+def _summed_to(g: Tensor, shape: Shape) -> Tensor:
+    """Return the cotangent of an operand that was broadcast."""
+    g = g.sum(tuple(range(g.ndim - len(shape))))
+    axes = tuple(axis for axis, n in enumerate(shape) if n != g.shape[axis])
+    return g.sum(axes, keepdims=True) if axes else g
+
+
+@differentiated_by(_pull_solved)
+def _solved(a: Tensor, b: Tensor) -> Tensor:
+    """Like `solve`, without checking the elements."""
+    return _solution((a, b))
+
+
 @Composition
 def _solution(a: Tensor, b: Tensor) -> Tensor:
-    """Like `solve`, without checking the elements."""
     is_vector = b.ndim == 1
     words = f"solve: b of shape {b.shape} does not match a of shape {a.shape}"
     b = expand_dims(b, -1) if is_vector else b
@@ -183,6 +207,11 @@ def inv(a: Operand) -> Tensor:
     return inverse
 
 
+def _pull_inverse(g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    return (-(y.mT @ g @ y.mT),)
+
+
+@differentiated_by(_pull_inverse)
 def unchecked_inverse(x: Tensor) -> Tensor:
     """Like `inv`, without checking the elements."""
     return _inverse((x,))
@@ -198,6 +227,29 @@ def det(a: Operand) -> Tensor:
     x = _square("det", a)
     if not x.size:
         return ones(x.shape[:-2], x.dtype, device=x.device)
+    return _determinant_of(x)
+
+
+def _pull_determinant(g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """The derivative is the matrix of cofactors: y x^-T, or of a singular matrix by its SVD.
+
+    Each is computed of a matrix for which it and its derivatives are finite.
+    """
+    n = x.shape[-1]
+    is_singular = expand_dims(y == 0, (-2, -1))
+    regular = where(is_singular, _identity(x, n), x)
+    steps = _identity(x, n) * arange(1, n + 1, dtype=dtypes.real_of(x.dtype), device=x.device)
+    by_inverse = unchecked_inverse(regular).mT * expand_dims(y, (-2, -1))
+    u, s, vh = svd(where(is_singular, x, steps), full_matrices=False)
+    others = _identity(x, n).astype(dtypes.bool_)
+    products = where(others, 1, expand_dims(s, -2)).prod(-1)  # of all singular values but one
+    turn = expand_dims(_determinant_of(u) * _determinant_of(vh), (-2, -1))
+    by_values = turn * (conjugated(u) * expand_dims(products, -2)) @ conjugated(vh)
+    return (expand_dims(g, (-2, -1)) * where(is_singular, by_values, by_inverse),)
+
+
+@differentiated_by(_pull_determinant)
+def _determinant_of(x: Tensor) -> Tensor:
     return _determinant((x,))
 
 
@@ -212,7 +264,20 @@ def slogdet(a: Operand) -> SlogdetResult:
     if not x.size:
         sign = ones(x.shape[:-2], x.dtype, device=x.device)
         return SlogdetResult(sign, _real(sign * 0))
-    return SlogdetResult(*_parts_of_slogdet((build(SLOGDET, (x,), 0),)))
+    return SlogdetResult(*_logarithm(x))
+
+
+def _pull_logarithm(g: Results, y: Results, x: Tensor) -> tuple[Tensor]:
+    """The differential of log(det x) is t = tr(x^-1 dx): its modulus has Re t, its sign i Im t."""
+    of_trace = converted(g[1], x.dtype)
+    if x.dtype.is_complex:
+        of_trace = of_trace - 1j * _real(g[0] * y[0] * 1j)
+    return (expand_dims(of_trace, (-2, -1)) * unchecked_inverse(x).mT,)
+
+
+@differentiated_by(_pull_logarithm)
+def _logarithm(x: Tensor) -> tuple[Tensor, ...]:
+    return _parts_of_slogdet((build(SLOGDET, (x,), 0),))
 
 
 @Composition
@@ -240,9 +305,28 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     if not x.size:
         return x
     lower_half = _adjoint(x) if upper else x
-    factor = _triangle((lower_half,))
+    factor = _factor(lower_half)
     _check_result("cholesky", "the matrix is not positive definite", factor, lower_half)
     return _adjoint(factor) if upper else factor
+
+
+def _pull_factor(g: Tensor, y: Tensor, x: Tensor) -> tuple[Tensor]:
+    """I. Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, eq. 10."""
+    inner = _lower_half(_adjoint(y) @ conjugated(g))
+    inverse = unchecked_inverse(y)
+    whole = _adjoint(inverse) @ inner @ inverse
+    return (conjugated(whole + _adjoint(whole)) / 2,)
+
+
+def _lower_half(x: Tensor) -> Tensor:
+    """Return the lower triangle, with half of the diagonal."""
+    return tril(x) - _identity(x, x.shape[-1]) * x / 2
+
+
+@differentiated_by(_pull_factor)
+def _factor(x: Tensor) -> Tensor:
+    """Like `cholesky`, without checking the elements."""
+    return _triangle((x,))
 
 
 @Composition
@@ -274,15 +358,45 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
     x = _floating("qr", a)
     check_option("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
     if mode == "raw":
+        check_constant(node_of(x), "qr")
         stacked: Any = host.load_numpy().linalg.qr(x.numpy(), mode="raw")
         return tuple(from_host("qr", factor, x.dtype, x.device) for factor in stacked)
+    if mode == "r" and not is_recording():
+        return _transposed((_reflected((x,), 0),), min(x.shape[-2:]))
+    result = QRResult(*_factors(x, is_complete=mode == "complete"))
+    return result.R if mode == "r" else result
+
+
+def _pull_factors(g: Results, y: Results, x: Tensor, *, is_complete: bool) -> tuple[Tensor]:
+    """M. Seeger and others, "Auto-differentiating linear algebra", arXiv:1710.08717, section 4.3.
+
+    Of a wide matrix the columns beyond the square are Q^H times those of x.
+    """
+    q, r = y
     m, n = x.shape[-2:]
-    count = m if mode == "complete" else min(m, n)
-    rows = 0 if mode == "r" else count
-    stacked = _reflected((x,), rows)
-    if mode == "r":
-        return _transposed((stacked,), count)
-    return QRResult(*_parts_of_qr((stacked,), rows, count))
+    if is_complete and m > n:
+        raise NotDifferentiableError(
+            f"qr: with mode='complete', the last {m - n} of the {m} columns of Q have no derivative"
+        )
+    of_q, of_r = (conjugated(part) for part in g)
+    of_rest = of_r[..., m:]  # empty, unless the matrix is wide
+    if m < n:
+        of_q = of_q + x[..., m:] @ _adjoint(of_rest)
+        of_r, r = of_r[..., :m], r[..., :m]
+    inner = r @ _adjoint(of_r) - _adjoint(of_q) @ q
+    low = tril(inner, -1)
+    middle = low + _adjoint(low) + _identity(inner, inner.shape[-1]) * _real(inner)
+    of_x = _adjoint(_solved(r, _adjoint(of_q + q @ middle)))
+    if m < n:
+        of_x = concat((of_x, q @ of_rest), -1)
+    return (conjugated(of_x),)
+
+
+@differentiated_by(_pull_factors)
+def _factors(x: Tensor, *, is_complete: bool) -> tuple[Tensor, Tensor]:
+    m, n = x.shape[-2:]
+    count = m if is_complete else min(m, n)
+    return _parts_of_qr((_reflected((x,), count),), count, count)
 
 
 @Composition
@@ -356,15 +470,35 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
     """
     x = _square("eigh", a)
     check_option("eigh", "UPLO", UPLO, ("L", "U", "l", "u"))
-    n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
-    scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
-    if x.device.uses_numpy or n <= SIDES[x.dtype]:
+    return EighResult(*_diagonalized(x, is_lower=UPLO in "Ll"))
+
+
+def _pull_diagonalized(g: Results, y: Results, x: Tensor, *, is_lower: bool) -> tuple[Tensor]:
+    """M. Giles, "Collected matrix derivative results", 2008, section 3.1.
+
+    Vectors of equal eigenvalues have no derivative; those terms are 0.
+    """
+    values, vectors = y
+    of_values, of_vectors = g[0], conjugated(g[1])
+    gaps = expand_dims(values, -2) - expand_dims(values, -1)
+    are_equal = gaps == 0
+    rates = where(are_equal, 0, 1 / where(are_equal, 1, gaps))
+    inner = rates * (_adjoint(vectors) @ of_vectors)
+    inner = inner + _identity(x, x.shape[-1]) * expand_dims(of_values, -1)
+    whole = vectors @ inner @ _adjoint(vectors)
+    return (conjugated(whole + _adjoint(whole)) / 2,)
+
+
+@differentiated_by(_pull_diagonalized)
+def _diagonalized(x: Tensor, *, is_lower: bool) -> tuple[Tensor, ...]:
+    scale, a = _scaled((_lower((x,), is_lower),))
+    if x.device.uses_numpy or x.shape[-1] <= SIDES[x.dtype]:
         decomposed = _parts_of_rows((rotated(a),))
     else:
         decomposed = _by_columns((a,))
-    return EighResult(*_unscaled((scale, *decomposed)))
+    return _unscaled((scale, *decomposed))
 
 
 @Composition
@@ -433,6 +567,47 @@ def svd(
         return _of_hermitian(x, compute_uv)
     if not compute_uv:
         return svdvals(x)
+    return SVDResult(*_decomposed(x, full_matrices=full_matrices))
+
+
+def _pull_decomposed(g: Results, y: Results, x: Tensor, *, full_matrices: bool) -> tuple[Tensor]:
+    """J. Townsend, "Differentiating the singular value decomposition", 2016.
+
+    Z. Wan and S. Zhang, arXiv:1909.02659, have the term for complex matrices. Vectors of equal
+    singular values have no derivative; those terms are 0.
+    """
+    (m, n), (u, s, vh) = x.shape[-2:], y
+    if full_matrices and m != n:
+        raise NotDifferentiableError(
+            f"svd: with full_matrices, the last {abs(m - n)} vectors of one side have no"
+            " derivative; use full_matrices=False"
+        )
+    of_u, of_s, of_v = conjugated(g[0]), g[1], g[2].mT
+    v, k = _adjoint(vh), s.shape[-1]
+    squares = s * s
+    gaps = expand_dims(squares, -2) - expand_dims(squares, -1)
+    are_equal = gaps == 0
+    rates = where(are_equal, 0, 1 / where(are_equal, 1, gaps))
+    turn_u, turn_v = _adjoint(u) @ of_u, vh @ of_v
+    skew_u, skew_v = turn_u - _adjoint(turn_u), turn_v - _adjoint(turn_v)
+    row, column = expand_dims(s, -2), expand_dims(s, -1)
+    inverse = where(s == 0, 0, 1 / where(s == 0, 1, s))
+    inner = (skew_u * rates) * row + column * (skew_v * rates)
+    diagonal = converted(of_s, x.dtype)
+    if x.dtype.is_complex:
+        diagonal = diagonal + skew_u.diagonal(0, -2, -1) * inverse / 2
+    inner = inner + _identity(inner, k) * expand_dims(diagonal, -1)
+    whole = u @ inner
+    if m > k:
+        whole = whole + (of_u - u @ turn_u) * expand_dims(inverse, -2)
+    whole = whole @ vh
+    if n > k:
+        whole = whole + (u * expand_dims(inverse, -2)) @ _adjoint(of_v - v @ turn_v)
+    return (conjugated(whole),)
+
+
+@differentiated_by(_pull_decomposed)
+def _decomposed(x: Tensor, *, full_matrices: bool) -> SVDResult:
     m, n = x.shape[-2:]
     if m < n:
         transposed = svd(_adjoint(x), full_matrices)
@@ -519,6 +694,8 @@ def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
 def svdvals(x: Operand, /) -> Tensor:
     """Return the singular values of matrices in descending order; see `svd`."""
     x = _without_nan("svdvals", _floating("svdvals", x))
+    if is_recording():  # the derivative takes the vectors
+        return svd(x, full_matrices=False).S
     m, n = x.shape[-2:]
     if m < n:
         return svdvals(_adjoint(x))
@@ -546,6 +723,28 @@ def _count(x: Tensor, s: Tensor, rtol: Any) -> Tensor:
 
 def by_singular_values(x: Tensor, rtol: Any, y: Tensor | None = None) -> tuple[Tensor, ...]:
     """Return the pseudo-inverse, or its product with `y`; the rank; and the singular values."""
+    if is_recording():
+        s = svdvals(x)
+        inverse = _pseudo_inverse(x, rtol=rtol)
+        return inverse if y is None else inverse @ y, _count(x, s, rtol).sum(-1), s
+    return _by_singular_values(x, rtol, y)
+
+
+def _pull_pseudo_inverse(g: Tensor, y: Tensor, x: Tensor, *, rtol: Any) -> tuple[Tensor]:
+    """G. Golub and V. Pereyra, SIAM Journal on Numerical Analysis 10, 1973: of constant rank."""
+    g, across = conjugated(g), _adjoint(y)
+    left = _identity(y, x.shape[-2]) - x @ y
+    right = _identity(y, x.shape[-1]) - y @ x
+    whole = left @ _adjoint(g) @ y @ across + across @ y @ _adjoint(g) @ right
+    return (conjugated(whole - across @ g @ across),)
+
+
+@differentiated_by(_pull_pseudo_inverse)
+def _pseudo_inverse(x: Tensor, *, rtol: Any) -> Tensor:
+    return _by_singular_values(x, rtol)[0]
+
+
+def _by_singular_values(x: Tensor, rtol: Any, y: Tensor | None = None) -> tuple[Tensor, ...]:
     u, s, vh = svd(x, full_matrices=False)
     counts = _count(x, s, rtol)
     inverse = expand_dims(where(counts, 1 / where(counts, s, 1), 0.0), -1)
@@ -648,6 +847,7 @@ def eig(a: Operand) -> EigResult:
         If the matrices are not square or not finite.
     """
     x = _square("eig", a)
+    check_constant(node_of(x), "eig")
     np, matrices = host.load_numpy(), x.numpy()
     if not np.isfinite(matrices).all():
         raise LinAlgError("eig: the matrix contains infinities or NaN")

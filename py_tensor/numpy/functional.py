@@ -13,13 +13,14 @@ from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast, normalize_axis, size_of
 from py_tensor.convert.host_arrays import on_host
+from py_tensor.ir.recording import check_constant
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops import operands
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import as_given, gathered, in_mode, indices_of
 from py_tensor.ops.movement import broadcast_to, converted, members_of, stack
-from py_tensor.ops.operands import Operand, Scalar, coerce, common_dtype, device_of
+from py_tensor.ops.operands import Operand, Scalar, coerce, common_dtype, device_of, node_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.runtime.host import host
@@ -117,6 +118,7 @@ class vectorize:  # noqa: N801 - NumPy's name
 
         for key, x in named.items():
             if isinstance(x, Tensor) and key not in self.excluded:
+                check_constant(node_of(x), "vectorize")
                 named[key] = on_host(x)
         positional = [named.pop(position) for position in range(len(args))]
         arrays = _as_tuple(split(*positional, **named))

@@ -32,6 +32,9 @@ class _OfMatrices(Op):
 
     barrier: ClassVar[bool] = True
 
+    def batched(self, attrs: Any) -> Any:
+        return attrs
+
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs
 

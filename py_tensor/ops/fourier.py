@@ -37,6 +37,7 @@ class FourierTransform(Op):
     """The transform along an axis; the node's attributes are (axis, is_inverse, scale)."""
 
     barrier: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     work_buffers: ClassVar[int] = 1  # between passes
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -44,6 +45,10 @@ class FourierTransform(Op):
         check_axes(self.name, attrs[:1], len(meta.shape))
         FLOATING.check_converted(self.name, meta.dtype)
         return meta.shape, dtypes.complex_of(meta.dtype)
+
+    def batched(self, attrs: Any) -> Any:
+        axis, *rest = attrs
+        return axis + 1, *rest
 
     def operations(self, node: Node) -> int:
         axis: int = node.attrs[0]

@@ -628,7 +628,9 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise ValueError(f"bincount: elements must be at least 0, not {int(x.min())}")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT.floating
-    return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, added, "add", op="")
+    x, *traced = on_one_device("bincount", (x, *([added] if isinstance(added, Tensor) else [])))
+    total = zeros((n,), dtype, device=x.device)
+    return scatter(total, (0,), (x,), 0, traced[0] if traced else added, "add", op="")
 
 
 def _weights(x: Tensor, weights: Operand) -> Tensor:

@@ -522,6 +522,7 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
         for v in coerced
     )
+    a, b = on_one_device(op, (a, b))
     return a, b
 
 

@@ -25,9 +25,9 @@ from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DTypeError, ShapeError
 from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced
 from py_tensor.codegen.writer import apply_text, wrapped
-from py_tensor.ir.bind import is_recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise, Reduction
+from py_tensor.ir.recording import is_recording
 from py_tensor.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS

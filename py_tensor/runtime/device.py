@@ -13,9 +13,9 @@ from weakref import WeakSet
 
 from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.base.layout import Layout
-from py_tensor.ir.bind import RECORDINGS, is_recording
 from py_tensor.ir.node import RELEASED, Device, Eager, Meta, Node
 from py_tensor.ir.primitives import sum_all
+from py_tensor.ir.recording import RECORDINGS, is_recording
 from py_tensor.runtime.host import host
 from py_tensor.schedule.order import (
     Request,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import TracedValueError
@@ -126,8 +126,14 @@ def _no_elements(node: Node) -> TracedValueError:
     )
 
 
-# A random draw: the bit generator, and the number of words.
-Draw = tuple[object, int]
+class Drawing(Protocol):
+    """A bit generator: the words follow from the number of those that were drawn before."""
+
+    drawn: int
+
+
+# A random draw: the bit generator, how many words it had drawn, and the number of words.
+Draw = tuple[Drawing, int, int]
 _noted: ContextVar[tuple[list[Draw], ...]] = ContextVar("draws", default=())
 
 
@@ -146,9 +152,44 @@ def noting_draws() -> Generator[list[Draw]]:
         _noted.set(outer)
 
 
-def note_draw(generator: object, words: int) -> None:
+def note_draw(generator: Drawing, words: int) -> None:
     for draws in _noted.get():
-        draws.append((generator, words))
+        draws.append((generator, generator.drawn, words))
+
+
+@contextmanager
+def repeating(draws: Iterable[Draw]) -> Generator[None]:
+    """Let the generators draw the same words again in this context; then they go on."""
+    first: dict[Drawing, int] = {}
+    for generator, drawn, _ in draws:
+        first.setdefault(generator, drawn)
+    before = {generator: generator.drawn for generator in first}
+    try:
+        for generator, drawn in first.items():
+            generator.drawn = drawn
+        yield
+    finally:
+        for generator, drawn in before.items():
+            generator.drawn = drawn
+
+
+_active: ContextVar[tuple[Trace, ...]] = ContextVar("traces", default=())
+
+
+@contextmanager
+def tracing(trace: Trace) -> Generator[None]:
+    """Trace a function in this thread or task: `innermost_trace` is this one."""
+    outer = _active.get()
+    try:
+        _active.set((*outer, trace))
+        yield
+    finally:
+        _active.set(outer)
+
+
+def innermost_trace() -> Trace | None:
+    """Return the trace of the function that is traced now, if any."""
+    return next(reversed(_active.get()), None)
 
 
 _traces: dict[Device, Trace] = {}

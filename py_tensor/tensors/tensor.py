@@ -36,6 +36,7 @@ from py_tensor.ir.primitives import (
     bits,
     constant,
 )
+from py_tensor.ir.recording import check_constant
 from py_tensor.runtime.device import MAX_RELEASED
 from py_tensor.runtime.host import host
 from py_tensor.runtime.pool import COPIED_BYTES
@@ -767,6 +768,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars; a 0-d tensor returns a scalar."""
+        check_constant(self._node, "tolist")
         return _nest(dtypes.values_of(self._read(), self.dtype), self.shape)
 
     def tobytes(self, order: str = "C") -> bytes:
@@ -778,6 +780,7 @@ class Tensor(Methods):
             Row-major ("C") or column-major ("F"). "A" means "F" if the elements are in column-major
             order, else "C". "K" means "C", as in NumPy.
         """
+        check_constant(self._node, "tobytes")
         return bytes(self.ravel("C" if order in ("K", "k") else order)._read())
 
     def item(self, *index: Any) -> Any:
@@ -809,6 +812,11 @@ class Tensor(Methods):
             raise ValueError(
                 f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
+        check_constant(self._node, "item")
+        return self._value()
+
+    def _value(self) -> Any:
+        """Return the only element; also of what is differentiated, for a branch or an index."""
         return dtypes.values_of(self._read(), self.dtype)[0]
 
     def __float__(self) -> float:
@@ -828,10 +836,12 @@ class Tensor(Methods):
             raise TypeError(
                 f"{kind.__name__}: takes a tensor of one element, not shape {self.shape}"
             )
+        if kind is not int:
+            check_constant(self._node, kind.__name__)
         if self.dtype.is_complex and kind is not complex:
             dtypes.warn_of_loss(self.dtype, dtypes.real_of(self.dtype))
-            return kind(self.item().real)
-        return kind(self.item())
+            return kind(self._value().real)
+        return kind(self._value())
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -846,7 +856,7 @@ class Tensor(Methods):
                 numbers = [number for x in inputs for number in _numbers(x)]
             if 0 < len(numbers) == len(inputs):  # all elements are known to the host
                 return node.op.decide(*numbers)
-        return bool(self.item())
+        return bool(self._value())
 
     def __hash__(self) -> int:
         """Return the hash of a scalar's value, which is read; NaN is hashed by identity.
@@ -860,7 +870,7 @@ class Tensor(Methods):
             raise TypeError(
                 f"unhashable type: a tensor of shape {self.shape} is mutable; use id(x) as a key"
             )
-        value = self.item()
+        value = self._value()
         return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
 
     def __index__(self) -> int:
@@ -868,22 +878,25 @@ class Tensor(Methods):
             raise TypeError(
                 f"only a 0-d integer tensor is an index, not {self.dtype} of shape {self.shape}"
             )
-        return int(self.item())
+        return int(self._value())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
+        return format(self._value(), spec) if not self.ndim else object.__format__(self, spec)
 
     def __bytes__(self) -> bytes:
         """Return the elements as bytes, in row-major order."""
         # There is no `__buffer__`: NumPy ignores errors in it, and would lose an interrupt.
+        check_constant(self._node, "bytes")
         return bytes(self._read())
 
     def numpy(self) -> Any:
         """Return the elements as a new NumPy array of the same shape and dtype."""
+        check_constant(self._node, "numpy")
         return self._as_array(host.load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
         """Asynchronous version of `numpy`, for hosts where Python cannot block."""
+        check_constant(self._node, "to_numpy_async")
         return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:

@@ -18,7 +18,7 @@ def _each(names: str, hint: str) -> dict[str, str]:
     return {name: hint.format(name) for name in names.split()}
 
 
-_NO_GRADIENTS = "automatic differentiation is not supported yet"
+_GRADIENTS = "pt.grad(f)(x) returns the gradient of a function"
 _NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
 _NO_TEXT = "text is not supported; use np.{} on the CPU"
 _NO_DATES = "dates are not supported; use np.{} on the CPU"
@@ -108,7 +108,6 @@ FUNCTIONS: dict[str, str] = {
     **_PLOTS,
     **{name: f"use pt.{new}" for name, new in (pair.split(":") for pair in _RENAMED.split())},
     **{name: f"use {called}" for name, called in _REPLACED.items()},
-    "vmap": "functions take further leading axes and broadcast; vmap is not supported yet",
     "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
     "dtypes": "all dtypes are instances of pt.DType",
     "exceptions": "they are in the package itself, such as pt.AxisError and pt.ComplexWarning",
@@ -117,8 +116,8 @@ FUNCTIONS: dict[str, str] = {
     "device": 'devices are named "webgpu" and "cpu"; use x.to(name) or pt.set_default_device(name)',
     "nn": "layers are not supported yet; see the functions pt.relu, pt.softmax and pt.layer_norm",
     "Size": "the shape of a tensor is a tuple",
-    **_each("autograd backward func grad inference_mode jacobian", _NO_GRADIENTS),
-    **_each("jvp no_grad optim vjp", _NO_GRADIENTS),
+    **_each("autograd backward func inference_mode jacobian", _GRADIENTS),
+    **_each("no_grad", _GRADIENTS),
     **_each("compile jit", "expressions are fused and compiled automatically"),
     **_each("bmm mm mv", "use pt.matmul"),
     **_each("asmatrix mat matrix", _NO_MATRIX.format("asarray")),
@@ -183,8 +182,8 @@ _PYTORCH_METHODS = {
 
 METHODS: dict[str, str] = {
     **{name: f"use {called}" for name, called in _PYTORCH_METHODS.items()},
-    **_each("backward detach grad is_leaf register_hook requires_grad", _NO_GRADIENTS),
-    **_each("requires_grad_ retain_grad", _NO_GRADIENTS),
+    **_each("backward detach grad is_leaf register_hook requires_grad", _GRADIENTS),
+    **_each("requires_grad_ retain_grad", _GRADIENTS),
     **_each("ctypes data_ptr", _NO_POINTERS.format("ctypes")),
     "clone": "use x.copy()",
     **{name: f"use x.astype(pt.{dtype})" for name, dtype in _DTYPES.items()},
@@ -208,7 +207,7 @@ KEYWORDS: dict[str, str] = {
     **_each("dim dims", "use axis="),
     "keepdim": "use keepdims=",
     "legend": "use label=",
-    "requires_grad": _NO_GRADIENTS,
+    "requires_grad": _GRADIENTS,
 }
 """Hints for parameter names of PyTorch and Matplotlib."""
 

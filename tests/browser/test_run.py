@@ -56,7 +56,7 @@ WHILE_ANOTHER_WAITS = """
 import asyncio
 from pyodide.ffi import run_sync
 from py_tensor.runtime.device import deferring
-from py_tensor.ir.bind import is_recording, recording
+from py_tensor.ir.recording import is_recording, recording
 pt.ones(3, device="cpu").tolist()  # loads NumPy
 async def other():
     stored = (pt.ones(3, device="cpu") * 2)._node.storage is not None

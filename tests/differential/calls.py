@@ -647,6 +647,8 @@ ELSEWHERE = {
     "no tensor, or NumPy's no longer": "einsum_path row_stack",
     "random": "rand randn randint manual_seed",
     "the coefficients of a fit": "polyfit",
+    "transforms": "checkpoint grad hessian hvp jacfwd jacrev jvp stop_gradient value_and_grad vjp"
+    " vmap",
     "charts": "bar contour hist plot scatter",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
     " geterr imread imshow init kernel memory_info profile realize set_default_device"

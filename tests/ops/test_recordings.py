@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.ir.bind import RECORDINGS, Recording, is_recording, recording
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Node
+from py_tensor.ir.recording import RECORDINGS, Recording, is_recording, recording
 from py_tensor.runtime.device import deferring
 from py_tensor.schedule.order import OVERWRITTEN_BYTES
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.ir.bind import is_recording, recording
+from py_tensor.ir.recording import is_recording, recording
 from py_tensor.runtime.device import deferring
 from tests import threads
 

@@ -299,10 +299,10 @@ def test_a_trace_notes_random_draws(device: str) -> None:
         (argument,), y = trace(f, x)
     got = computed(y, {argument: x._node}, x.device).numpy()
     words = {outer.bit_generator: 0, inner.bit_generator: 0}
-    for generator, count in draws:
+    for generator, _, count in draws:
         words[cast("Any", generator)] += count
     assert words == {outer.bit_generator: outer.bit_generator.drawn - 7, inner.bit_generator: 2}
-    assert [count for _, count in draws] == [6, 6, 6, 2]
+    assert [count for *_, count in draws] == [6, 6, 6, 2]
     outer, inner = pt.random.Generator(5), pt.random.Generator(6)
     outer.random(7)
     np.testing.assert_array_equal(got, f(x).numpy())

@@ -12,7 +12,7 @@ from py_tensor.backends.kinds import CPU_DEVICE, GPU_DEVICE
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import AxisError, DeviceError, DTypeError, ShapeError
 from py_tensor.ir import primitives
-from py_tensor.ir.bind import EMPTY, bind, forget, leaf, recording
+from py_tensor.ir.bind import EMPTY, bind, forget, leaf
 from py_tensor.ir.node import Node, Op, meta_of
 from py_tensor.ir.primitives import (
     ASSIGN,
@@ -30,6 +30,7 @@ from py_tensor.ir.primitives import (
     VIEW,
     WHERE,
 )
+from py_tensor.ir.recording import recording
 from py_tensor.ops.record import Composition
 from py_tensor.ops.reduction import CUMSUM
 from py_tensor.ops.sorting import SORT

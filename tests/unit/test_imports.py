@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "py_tensor"
 
 LAYERS = (
-    *("base", "ir", "schedule", "codegen", "runtime", "backends", "tensors", "ops", "convert"),
-    *("adapters", "linalg", "numpy", "fft", "emath", "testing"),
+    *("base", "ir", "schedule", "codegen", "runtime", "backends", "tensors", "tree", "ops"),
+    *("convert", "transforms", "adapters", "linalg", "numpy", "fft", "emath", "testing"),
     *("random", "polynomial", "lib", "typing", "display", "ui", "tools", PACKAGE),
 )
 """The folders of the package, lowest first."""
