@@ -93,9 +93,9 @@ def _arguments(op: str, values: Sequence[Any], numbers: Iterable[int]) -> _Argum
 
 
 def _is_inexact(leaf: Any) -> bool:
-    if type(leaf) is Tensor:
-        return leaf.dtype.is_inexact
-    return leaf.dtype.kind in "fc" if is_array(leaf) else isinstance(leaf, float | complex)
+    if is_array(leaf):
+        return tensor_of(leaf, "grad").dtype.is_inexact
+    return isinstance(leaf, float | complex)
 
 
 def _described(value: Any, leaves: Sequence[Any]) -> str:
