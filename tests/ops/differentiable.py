@@ -61,7 +61,7 @@ def hermitian(a: pt.Tensor, b: pt.Tensor) -> pt.Tensor:
 
 
 def moduli(*tensors: pt.Tensor) -> pt.Tensor:
-    """The squares of factors, which do not depend on the choice of their phases."""
+    """The squares of factors, which do not depend on the choice of their signs or phases."""
     return pt.concat([(x * x.conj()).real.ravel() for x in tensors])
 
 
@@ -75,7 +75,7 @@ CASES: Cases = [
     (lambda x: pt.log2(x + 3) + pt.log10(x + 3) + pt.log1p(x / 2) + pt.expm1(x), [(4,)]),
     (lambda x: pt.exp2(x) + pt.sinh(x) * pt.cosh(x) + pt.erf(x), [(4,)]),
     (lambda x: pt.asin(x / 2) * pt.acos(x / 2) + pt.atan(x), [(4,)]),
-    (lambda x: pt.i0(x) * pt.sinc(3 * x) + pt.kaiser(4, 2.0).sum() * x, [(4,)]),
+    (lambda x: pt.i0(x) * pt.sinc(3 * x), [(4,)]),
     (lambda x: x.sum(0) * x.max(1)[:2] + pt.min(x), [(3, 2)]),
     (lambda x: pt.prod(x, 1) + x.max((0, 1)), [(3, 2)]),
     (lambda x, w, b: pt.tanh(x @ w + b) @ w.T, [(2, 3), (3, 4), (4,)]),
@@ -149,10 +149,10 @@ LINALG: Cases = [
     (lambda a: pt.linalg.cholesky(symmetric(a)), [(2, 3, 3)]),
     (lambda a: pt.linalg.cholesky(symmetric(a), upper=True) ** 2, [(3, 3)]),
     (lambda a, b: moduli(pt.linalg.cholesky(hermitian(a, b))), [(3, 3), (3, 3)]),
-    (lambda a: pt.concat(pt.linalg.qr(regular(a)), 1), [(3, 3)]),
-    (lambda a: pt.concat(pt.linalg.qr(a), 0), [(4, 2)]),
-    (lambda a: pt.concat(pt.linalg.qr(regular(a)[:2]), 1), [(4, 4)]),
-    (lambda a: pt.linalg.qr(a, mode="r"), [(4, 2)]),
+    (lambda a: moduli(*pt.linalg.qr(regular(a))), [(3, 3)]),
+    (lambda a: moduli(*pt.linalg.qr(a)), [(4, 2)]),
+    (lambda a: moduli(*pt.linalg.qr(regular(a)[:2])), [(4, 4)]),
+    (lambda a: moduli(pt.linalg.qr(a, mode="r")), [(4, 2)]),
     (lambda a, b: moduli(*pt.linalg.qr(regular(a) + 1j * b)), [(3, 3), (3, 3)]),
     (lambda a: pt.linalg.eigh(symmetric(a))[0] ** 2, [(2, 3, 3)]),
     (lambda a: moduli(*pt.linalg.eigh(symmetric(a), "U")), [(3, 3)]),

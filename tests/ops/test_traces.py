@@ -290,7 +290,7 @@ def test_a_trace_notes_random_draws(device: str) -> None:
         )
         with noting_draws() as of_part:
             y += inner.uniform(0.0, 1.0, (2, 1)).to(x.device)
-        assert of_part == [(inner.bit_generator, 2)]
+        assert of_part == [(inner.bit_generator, 0, 2)]
         return y
 
     x = pt.ones((2, 3), device=device)
