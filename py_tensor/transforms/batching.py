@@ -132,10 +132,10 @@ def _axes_of(name: str, entry: Any, structure: Structure) -> list[int | None]:
     axes: list[int | None] = []
     for key, child in zip(structure.names, structure.children, strict=True):
         try:
-            part = entry[key] if isinstance(entry, _CONTAINERS) else getattr(entry, key)
+            inner = entry[key] if isinstance(entry, _CONTAINERS) else getattr(entry, key)
         except (AttributeError, IndexError, KeyError, TypeError):
             raise ValueError(f"vmap: {name} {entry!r} does not match {structure}") from None
-        axes += _axes_of(name, part, child)
+        axes += _axes_of(name, inner, child)
     return axes
 
 
@@ -349,9 +349,9 @@ class _Rewrite:
         }
         dtype = next(iter(indices.values())).meta.dtype
         kept = [axis for axis in range(len(of_x)) if axis not in axes][:at]
-        for place, axis in enumerate(kept):
+        for before, axis in enumerate(kept):
             numbers = index((of_x[axis],), self._below, dtype)
-            column = (of_x[axis], *(1,) * (len(shape) - place - 1))
+            column = (of_x[axis], *(1,) * (len(shape) - before - 1))
             indices[axis] = bind(EXPAND, (bind(RESHAPE, (numbers,), column),), (self._n, *shape))
         ordered = [indices[axis] for axis in sorted(indices)]
         x, is_batched = pairs[0]
@@ -396,18 +396,18 @@ class _Rewrite:
             inner = innermost_trace()
             devices += [] if inner is None else [inner]
             rewrite = self.on(max([self._below, *devices], key=lambda device: device.depth))
-            given: list[Any] = []
+            cotangents_of_one: list[Any] = []
             for cotangent, result in zip(cotangents, rule.results, strict=True):
                 if cotangent is None:
-                    given.append(None)
+                    cotangents_of_one.append(None)
                     continue
                 argument = self._trace.argument(result.meta.shape, result.meta.dtype)
                 is_batched = cotangent.ndim > len(result.meta.shape)
                 rewrite.put(argument, node_of(cotangent), is_batched)
-                given.append(Tensor(argument))
+                cotangents_of_one.append(Tensor(argument))
             start = next_number()
             with tracing(self._trace):
-                parts = rule.pullback(given)
+                parts = rule.pullback(cotangents_of_one)
             rewrite.note_span(start)
             rewrite.take_rules(current_recording())
             made: list[Any] = []

@@ -17,7 +17,7 @@ from py_tensor.ops.rules import recording_with, ruled
 from py_tensor.runtime.trace import noting_draws, repeating
 from py_tensor.tensors.tensor import Tensor, tensor_of
 from py_tensor.transforms.walks import pull, variable
-from py_tensor.tree import Structure, flatten, is_array, matching, unflatten
+from py_tensor.tree import Structure, flatten, is_array, matching, matching_or_none, unflatten
 
 __all__ = ["checkpoint", "custom_jvp", "custom_vjp", "stop_gradient"]
 
@@ -188,30 +188,14 @@ def _of_inputs(name: str, flat: _Flat, got: Any) -> list[Any]:
     count = len(flat.structure.children)
     if not isinstance(got, tuple) or len(cast("tuple[Any, ...]", got)) != count:
         raise TypeError(f"{name}: its rule must return a tuple of {count} cotangents, not {got!r}")
-    parts = cast("tuple[Any, ...]", got)
     leaves: list[Any] = []
-    for child, part in zip(flat.structure.children, parts, strict=True):
-        if part is None:
-            leaves += [None] * child.size
-        else:
-            leaves += _leaves_or_none(name, child, part)
+    for child, cotangent in zip(flat.structure.children, cast("tuple[Any, ...]", got), strict=True):
+        # The rule's own check has a better message for what is no tensor.
+        is_leaf = child.size == 1 and not child.children
+        leaves += (
+            [cotangent] if is_leaf else matching_or_none(f"{name}: its rule", child, cotangent)
+        )
     return [leaves[at] for at in flat.numbers]
-
-
-def _leaves_or_none(name: str, structure: Structure, tree: Any) -> list[Any]:
-    """Return the leaves of a tree in which None may stand for a leaf."""
-    if structure.size == 1 and not structure.children:
-        return [tree]
-    if len(flatten(tree)[0]) == structure.size:
-        return matching(f"{name}: its rule", structure, tree)
-    if not isinstance(tree, dict | list | tuple):
-        names: Any = [getattr(tree, str(each)) for each in structure.names]
-    else:
-        names = [tree[each] for each in structure.names]
-    leaves: list[Any] = []
-    for child, part in zip(structure.children, names, strict=True):
-        leaves += [None] * child.size if part is None else _leaves_or_none(name, child, part)
-    return leaves
 
 
 class custom_jvp:  # noqa: N801 - a decorator, like a function
@@ -267,11 +251,11 @@ class custom_jvp:  # noqa: N801 - a decorator, like a function
             return matching(f"{name}: its rule", structure, tangent)
 
         def pulled(parts: Parts, marked: Sequence[Tensor]) -> list[Any]:
-            given = [variable(zeros_like(x)) for x in flat.inputs]
+            variables = [variable(zeros_like(x)) for x in flat.inputs]
             with recording() as made:
-                tangents = pushed([Tensor(node) for node in given])
+                tangents = pushed([Tensor(node) for node in variables])
             nodes = [node_of(tensor_of(x, name)) for x in tangents]
-            return pull(made, nodes, _cotangents(parts, marked), given)
+            return pull(made, nodes, _cotangents(parts, marked), variables)
 
         return unflatten(structure, ruled(name, flat.inputs, results, pulled, pushed))
 
@@ -306,10 +290,10 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
 
         def pulled(parts: Parts, marked: Sequence[Tensor]) -> Sequence[Any]:
             with recording() as made, repeating(draws):
-                given = [variable(x) for x in flat.inputs]
-                again = flat.with_inputs([Tensor(node) for node in given], lambda leaf: leaf)
+                variables = [variable(x) for x in flat.inputs]
+                again = flat.with_inputs([Tensor(node) for node in variables], lambda leaf: leaf)
                 recomputed = [node_of(y) for y in _results(name, function(*again))[0]]
-            return pull(made, recomputed, _cotangents(parts, marked), [*given, *closed_over])
+            return pull(made, recomputed, _cotangents(parts, marked), [*variables, *closed_over])
 
         arguments = [*flat.inputs, *map(Tensor, closed_over)]
         return unflatten(structure, ruled(name, arguments, results, pulled))

@@ -362,15 +362,15 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
     if len(primals) != len(tangents):
         raise TypeError(f"jvp: {len(tangents)} tangents for {len(primals)} primals")
     run = _run("jvp", function, primals, {}, range(len(primals)), has_aux)
-    given: list[Tensor] = []
+    of_inputs: list[Tensor] = []
     for (structure, positions), tangent in zip(run.arguments.trees, tangents, strict=True):
         leaves = matching("jvp: the tangent", structure, tangent)
         for at, leaf in zip(positions, leaves, strict=True):
             if at is not None:
                 x = run.arguments.inputs[at]
-                given += _like("jvp: the tangent", flatten(leaf)[1], leaf, [x])
+                of_inputs += _like("jvp: the tangent", flatten(leaf)[1], leaf, [x])
     value = unflatten(run.structure, run.results)
-    moved = unflatten(run.structure, run.push(given))
+    moved = unflatten(run.structure, run.push(of_inputs))
     return (value, moved, run.aux) if has_aux else (value, moved)
 
 

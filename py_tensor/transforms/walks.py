@@ -155,13 +155,13 @@ def push(
         for node in order:
             rule = made.rules.get(node)
             operands = made.operands(node)
-            given = [of.get(operand) for operand in operands]
+            of_operands = [of.get(operand) for operand in operands]
             if rule is None:
-                moved = _moved(node, operands, given)
+                moved = _moved(node, operands, of_operands)
                 if moved is not None:
                     of[node] = moved
-            elif node is first[rule] and any(part is not None for part in given):
-                parts = _pushed(rule, given)
+            elif node is first[rule] and any(part is not None for part in of_operands):
+                parts = _pushed(rule, of_operands)
                 pairs = zip(rule.results, parts, strict=True)
                 of.update({result: part for result, part in pairs if part is not None})
         return [of.get(node) for node in results]
@@ -201,9 +201,9 @@ def transposed(
     returns multiplies by the matrix that it multiplies by the transpose of.
     """
     metas = [node.meta for node in results]
-    given = [variable(zeros(m.shape, m.dtype, device=m.device)) for m in metas]
+    variables = [variable(zeros(m.shape, m.dtype, device=m.device)) for m in metas]
     with recording() as made:
-        parts = pullback([Tensor(node) for node in given])
+        parts = pullback([Tensor(node) for node in variables])
     pairs = [
         (node_of(part), tangent)
         for part, tangent in zip(parts, tangents, strict=True)
@@ -211,7 +211,7 @@ def transposed(
     ]
     if not pairs:
         return [None] * len(results)
-    return pull(made, [node for node, _ in pairs], [part for _, part in pairs], given)
+    return pull(made, [node for node, _ in pairs], [part for _, part in pairs], variables)
 
 
 def _pushed(rule: Rule, tangents: list[Tensor | None]) -> Sequence[Tensor | None]:

@@ -206,30 +206,34 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
         If the trees differ in structure; the error says where.
     """
     first, common = flatten(tree)
-    columns = [first, *(_with_none(common, other) for other in others)]
+    columns = [first, *(matching_or_none("tree.map", common, other) for other in others)]
     rows = zip(*columns, strict=True)
     return unflatten(
         common, [row[0] if any(x is None for x in row) else function(*row) for row in rows]
     )
 
 
-def _with_none(common: Structure, tree: Any) -> list[Any]:
-    """Return the leaves of a tree, in which None may stand for any part of a structure."""
+def matching_or_none(op: str, common: Structure, tree: Any) -> list[Any]:
+    """Return the leaves of a tree, in which None may stand for any part of a structure.
+
+    Raises
+    ------
+    TypeError
+        If the rest has another structure; the error names `op`.
+    """
     if tree is None:
         return [None] * common.size
-    if common.kind is _LEAF or not common.children:
-        return matching("tree.map", common, tree)
+    if not common.children:
+        return matching(op, common, tree)
     other = structure(tree)
     if other.kind is not common.kind or not set(common.names) >= set(other.names):
         where, expected, got = _difference(common, other, "")
-        raise TypeError(
-            f"tree.map: the trees differ at {where or 'the root'}: {expected} and {got}"
-        )
+        raise TypeError(f"{op}: the trees differ at {where or 'the root'}: {expected} and {got}")
     leaves: list[Any] = []
     is_class = dataclasses.is_dataclass(_type_of(tree))
     for name, child in zip(common.names, common.children, strict=True):
-        part = getattr(tree, name) if is_class else tree[name]
-        leaves += _with_none(child, part)
+        subtree = getattr(tree, name) if is_class else tree[name]
+        leaves += matching_or_none(op, child, subtree)
     return leaves
 
 
@@ -241,12 +245,12 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     ValueError
         If their number is not that of the structure.
     """
-    given = list(leaves)
-    if len(given) != structure.size:
+    in_order = list(leaves)
+    if len(in_order) != structure.size:
         raise ValueError(
-            f"tree.unflatten: the structure has {structure.size} leaves, not {len(given)}"
+            f"tree.unflatten: the structure has {structure.size} leaves, not {len(in_order)}"
         )
-    return _unflatten(structure, iter(given))
+    return _unflatten(structure, iter(in_order))
 
 
 def matching(op: str, structure: Structure, tree: Any) -> list[Any]:

@@ -83,22 +83,15 @@ def test_gradients(number: int, device: str, rng: np.random.Generator) -> None:
     def total(*x: pt.Tensor) -> pt.Tensor:
         return (f(*x) ** 2).sum()
 
-    try:
-        rows = [pt.grad(total, numbers)(*[x[i] for x in inputs]) for i in range(3)]
-        of_batch = pt.grad(lambda *x: pt.vmap(total)(*x).sum(), numbers)(*inputs)
-        batch = pt.vmap(pt.grad(total, numbers))(*inputs)
-    except TracedValueError:
-        assert number in READS
-        return
+    rows = [pt.grad(total, numbers)(*[x[i] for x in inputs]) for i in range(3)]
+    of_batch = pt.grad(lambda *x: pt.vmap(total)(*x).sum(), numbers)(*inputs)
+    batch = pt.vmap(pt.grad(total, numbers))(*inputs)
     tolerance = 1e-8 if device == "cpu" else 2e-2
     for k in numbers:
         expected = np.stack([row[k].numpy() for row in rows])
         scale = max(1, abs(expected).max())
         np.testing.assert_allclose(batch[k].numpy() / scale, expected / scale, 0, tolerance)
         np.testing.assert_allclose(of_batch[k].numpy() / scale, expected / scale, 0, tolerance)
-
-
-READS: set[int] = set()
 
 
 @pytest.mark.parametrize("name", sorted(compositions.CALLS))
