@@ -20,11 +20,8 @@ Function = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
-def _default(device: str) -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu" if device == "cpu" else "webgpu")
+def _nothing_is_left(default_device: None) -> Iterator[None]:
     yield
-    pt.set_default_device(before)
     assert not RECORDINGS
 
 

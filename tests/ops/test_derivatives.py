@@ -67,11 +67,8 @@ def slope(f: Function) -> Function:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left(device: str) -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu" if device == "cpu" else "webgpu")
+def _nothing_is_left(default_device: None) -> Iterator[None]:
     yield
-    pt.set_default_device(before)
     assert not RECORDINGS
 
 
